@@ -170,7 +170,7 @@ class Runs:
         limit = time.monotonic() + seconds
         # Its runner may be in another process: there is no event to wait for.
         pause = _FIRST_LOOK_SECONDS
-        while (standing := await self.find(run_id, owner)).result is None and time.monotonic() < limit:
+        while not (standing := await self.find(run_id, owner)).has_stopped and time.monotonic() < limit:
             await asyncio.sleep(max(0.0, min(pause, limit - time.monotonic())))
             pause = min(2 * pause, _LOOK_SECONDS)
         return standing

@@ -6,7 +6,7 @@ status 200 is sent, so that an early failure gets its own status.
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -114,7 +114,10 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
         accepted = accept(protocol, body, asker, settings, **asdict(route))
         request.state.asked = accepted.request
         if decided := await go_on(request, service, accepted, asker):
-            return await _respond(request, protocol, *decided, route)
+            asked, followed = decided
+            if protocol.name == "openai-responses":  # requests to come refer to it
+                asked = replace(asked, turn_id=followed.run_id, is_kept=True)
+            return await _respond(request, protocol, asked, followed, route)
         run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
         if isinstance(run, Response):
             return run

@@ -1,6 +1,7 @@
 """Responses of OpenAI's protocol that are kept: what requests refer to, and how they are read, stopped and deleted."""
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, cast
 
 from pydantic_core import from_json
@@ -14,6 +15,7 @@ from shared.service import Service
 from shared.triggers.errors import Handler, answering, json_response
 from shared.triggers.reading_runs import counted, followed, number_of
 from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
+from shared.wire.openai_responses_body import decisions_in
 from shared.wire.openai_responses_references import completed, items_of, referred
 from shared.wire.request_body import Body
 
@@ -25,6 +27,8 @@ _END_SECONDS = 5.0
 """How long a request waits for the end of a response that it stops or continues; another process may store it."""
 _NO_PREVIOUS = "previous_response_id: Previous response with id"
 """As OpenAI words it, after the key."""
+_ITEM = re.compile("^(msg|fc|mcp)_")
+"""What the ids of items begin with."""
 _MOST_RESPONSES = 50
 """Responses that the items of a request may be of."""
 
@@ -36,6 +40,8 @@ async def with_kept_items(body: Body, owner: str) -> Body:
         BadRequest, NotFound: it is not there, or not the caller's.
         Unavailable, TooSlow: it cannot be read.
     """
+    if decisions_in(body.json):
+        return body  # what goes on is kept: nothing that is sent with the answer counts
     refers = referred(body.json)
     runs = await app.get_runs() if refers.response or refers.items else None
     if runs is None:
@@ -43,12 +49,14 @@ async def with_kept_items(body: Body, owner: str) -> Body:
             raise BadRequest("previous_response_id: should be left out: no answers are kept here (BATCH_BACKEND).")
         return body
     earlier = await _conversation(runs, owner, refers.response) if refers.response else []
-    ids = dict.fromkeys(found.rpartition("_")[0].removeprefix("msg_").removeprefix("fc_") for found in refers.items)
+    run_of = {one: _ITEM.sub("", one.rpartition("_")[0]) for one in refers.items}
+    ids = dict.fromkeys(run_of.values())
     if len(ids) > _MOST_RESPONSES:
         raise BadRequest(f"input: its items may be of at most {_MOST_RESPONSES} responses. Send the others themselves.")
-    outputs = await asyncio.gather(*(_output(runs, owner, run_id) for run_id in ids))
-    found = {str(item["id"]): cast("Json", item) for output in outputs for item in output or ()}
-    if missing := next((one for one in refers.items if one not in found), None):
+    outputs = dict(zip(ids, await asyncio.gather(*(_output(runs, owner, run_id) for run_id in ids)), strict=True))
+    found = {str(item["id"]): cast("Json", item) for output in outputs.values() for item in output or ()}
+    # An answer that has waited for consent may have ended with other items than it had, or with none.
+    if missing := next((one for one, run_id in run_of.items() if one not in found and outputs[run_id] is None), None):
         raise NotFound(
             f"input: Item with id '{missing[:100]}' not found. Items are not persisted when `store` is set to false."
         )
@@ -70,14 +78,15 @@ async def _conversation(runs: "Runs", owner: str, response_id: str) -> list[Json
 
 
 async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]] | None:
-    """Return the items of a response's answer: empty if it failed, None if it has not ended."""
+    """Return the items of a response's answer: empty if it failed or waits for consent, None if it has not ended."""
     try:
-        result = (await runs.ended(run_id, owner, _END_SECONDS)).result
+        standing = await runs.ended(run_id, owner, _END_SECONDS)
     except NotFound:
         return None
-    if result is None:
+    result = standing.result
+    if not standing.has_stopped:
         return None
-    match cast("Json", from_json(bytes(result.body))) if result.status == 200 else None:
+    match cast("Json", from_json(bytes(result.body))) if result and result.status == 200 else None:
         case {"output": list(output)}:
             return [item for item in output if isinstance(item, dict)]
         case _:

@@ -51,7 +51,7 @@ class _Encoder:
         self._model = ""
         self._usages: dict[str, events.Usage] = {}
         self._calls: list[Json] = []
-        self._begun_calls: set[str] = set()
+        self._begun_calls = {*self._asked.calls}
         self._open: Sequence[events.OpenCall] = ()
 
     def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
@@ -83,7 +83,7 @@ class _Encoder:
                 self._thoughts += event.thoughts
                 self._has_more_thoughts = True
             case events.ToolStarted():
-                return self._begin_call(event)
+                return () if event.call_id in self._begun_calls else self._begin_call(event)
             case events.ToolEnded():
                 return self._end_call(event)
             case events.ConsentAsked():
@@ -141,9 +141,9 @@ class _Encoder:
         yield from _call(call.call_id, title_of(call), shown_arguments(call), f"{self._message_id}-{call.call_id}")
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
-        """The result of a call. One that was decided has begun in the run before."""
+        """The result of a call."""
         yield from self._end_message()
-        if call.call_id not in self._begun_calls and not (call.approval_id and self._asked.resumes):
+        if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
         if self._asked.shows_progress:
             yield _custom("tool_call", _call_json(call))

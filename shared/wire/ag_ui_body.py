@@ -52,8 +52,8 @@ class Asked:
     """Whether the request has our own `overrides`. Thoughts hold whole prompts, and other clients do not show them."""
     shows_progress: bool = False
     """Whether the request asks for news of the work."""
-    resumes: bool = False
-    """Whether it answers a question for consent, so that the client has the calls of the run before."""
+    calls: frozenset[str] = frozenset()
+    """Ids of the calls that the client has."""
 
     @classmethod
     def of(cls, request: ChatRequest) -> "Asked":
@@ -172,7 +172,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         knows_1_0=bool(keys.protocol_version),
         shows_thoughts=bool(keys.forwarded_props and keys.forwarded_props.overrides),
         shows_progress=request.overrides.show_progress,
-        resumes=bool(decisions),
+        calls=frozenset(call.id for message in keys.messages for call in message.tool_calls or ()),
     )
     named = (keys.run_id or "").replace("-", "").lower()
     return replace(

@@ -45,7 +45,7 @@ class _Encoder:
         self._in_step = False
         self._in_text = False
         self._in_reasoning = False
-        self._begun_calls: set[str] = set()
+        self._begun_calls = {*self._asked.calls}
         self._sources = {*self._asked.sources}
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
@@ -89,7 +89,8 @@ class _Encoder:
             case events.ToolsCalled():
                 yield from self._called(event.calls)
             case events.ToolStarted():
-                yield from self._begin_call(event)
+                if event.call_id not in self._begun_calls:
+                    yield from self._begin_call(event)
             case events.ToolEnded():
                 yield from self._end_call(event)
             case events.ConsentAsked():
@@ -162,8 +163,7 @@ class _Encoder:
         yield {"type": "tool-input-available", **told, **({"dynamic": True} if is_answered else _HERE)}
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
-        goes_on = self._asked.goes_on and call.approval_id  # the message has the call already
-        if call.call_id not in self._begun_calls and not goes_on:
+        if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
         yield from self._begin_step()
         told: Record = {"toolCallId": call.call_id}
@@ -173,7 +173,7 @@ class _Encoder:
             yield {"type": "tool-output-available", **told, "output": shown(call.text), **_HERE}
         else:
             yield {"type": "tool-output-error", **told, "errorText": shown(call.text), **_HERE}
-        if goes_on and not self._asked.takes_approvals:
+        if call.approval_id and not self._asked.takes_approvals:
             yield _approval(call.approval_id, call.call_id, call.status)
 
     def _ask(self, asked: events.ConsentAsked) -> Iterator[Record]:

@@ -39,6 +39,8 @@ class Asked:
     consent; None: it is a new one."""
     sources: frozenset[str] = frozenset()
     """Ids of the sources that this message has."""
+    calls: frozenset[str] = frozenset()
+    """Ids of its calls."""
     takes_approvals: bool = False
     """Whether the page knows the parts that ask for consent. Versions before 6 end an answer at one."""
 
@@ -77,7 +79,8 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     asked = Asked(
         shows_thoughts="context" in body,
         goes_on=_last_id(said) if request.steps or decisions else None,
-        sources=frozenset(str(part.get("sourceId")) for part in parts if part.get("type") == "source-url"),
+        sources=frozenset(str(part["sourceId"]) for part in parts if "sourceId" in part),
+        calls=frozenset(str(part["toolCallId"]) for part in parts if "toolCallId" in part),
         takes_approvals=options.approvals == "parts" or any(part.get("state") == _RESPONDED for part in parts),
     )
     return replace(request, tools=tools, tool_choice=how, for_encoder=asked)

@@ -176,6 +176,10 @@ class ChatBody(BodyModel):
     context: ContextBody | None = None
 
 
+_NOT_COUNTED: Json = {"role": "user", "content": ""}
+"""Stands for the messages that come with an answer to a question for consent."""
+
+
 def parse_chat(
     body: Mapping[str, Json],
     state_key: str,
@@ -197,7 +201,7 @@ def parse_chat(
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    chat = ChatBody.read(body)
+    chat = ChatBody.read({**body, "messages": [_NOT_COUNTED]} if decisions else body)
     _refuse_files(body)
     if not takes_tools and body.get("tools"):
         raise BadRequest("tools: this protocol has none. Leave them out, or ask in one that has, such as openai.")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from shared.chat_types import ChatRequest, Json, JsonForm, Role
+from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
@@ -78,7 +78,9 @@ type Effort = Annotated[
 ]
 
 
-def request_of(body: Mapping[str, Json], keys: ModelKeys, form: JsonForm | None) -> ChatRequest:
+def request_of(
+    body: Mapping[str, Json], keys: ModelKeys, form: JsonForm | None, decisions: tuple[Decision, ...] = ()
+) -> ChatRequest:
     """Turn a body with `messages` as the other protocols have them into a request, without its files.
 
     JSON has no place for follow-up questions, so that such a request asks for none.
@@ -89,13 +91,13 @@ def request_of(body: Mapping[str, Json], keys: ModelKeys, form: JsonForm | None)
     """
     model = keys.model or next(iter(MODELS))
     agent = None if model in MODELS else _agent_of(model)
-    request = parse_chat(body, state_key="session_state", takes_tools=True)
+    request = parse_chat(body, state_key="session_state", takes_tools=True, decisions=decisions)
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
     if form:
         overrides = replace(overrides, suggest_followup_questions=False)
-    is_task = _is_task(request)
+    is_task = bool(request.messages) and _is_task(request)
     return replace(
         request.in_conversation(None) if is_task else request,
         overrides=overrides,

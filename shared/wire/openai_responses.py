@@ -13,11 +13,12 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
+from shared.wire.consent import shown, shown_arguments
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
-from shared.wire.openai_responses_body import OpenaiResponsesBody, attached, parse
+from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
 from shared.wire.openai_responses_shapes import OpenaiResponse, OpenaiResponsesEvent
 from shared.wire.openai_shapes import OpenaiError
 from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape
@@ -31,13 +32,16 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's has its messages in their order."""
     finished = answer.finished
     said = [_said(place, message) for place, message in enumerate(answer.messages)]
-    texts = said or ([(answer.text, answer.data_points, finished)] if answer.text or not answer.calls else [])
+    has_text = answer.text or not (answer.calls or answer.open_calls)
+    texts = said or ([(answer.text, answer.data_points, finished)] if has_text else [])
     output = [_reasoning_item(request, [_summary(answer.reasoning)])] if answer.reasoning else []
+    output += [_servers_call(request, call) for call in answer.tool_calls]
     output += [
         _item(request, place, [_content(text, _annotations(request, text, points))], _status(ended))
-        for place, (text, points, ended) in enumerate(texts, len(output))
+        for place, (text, points, ended) in enumerate(texts)
     ]
     output += [_call(request, place, call) for place, call in enumerate(answer.calls, len(output))]
+    output += map(_consent_item, answer.open_calls)
     return _response(
         request, output, _end(request, *gathered(answer), finished, answer.completion.prompt_filter_results)
     )
@@ -53,6 +57,8 @@ class _Encoder:
         self._reasoning: list[str] = []
         self._texts: list[str] | None = None
         self._place: Record = {}
+        self._messages = 0
+        self._begun_calls: dict[str, int] = {}
         self._delta: Sequence[bytes] = ()
         self._points: tuple[events.DataPoint, ...] = ()
         self._thoughts: list[events.Thought] = []
@@ -85,20 +91,26 @@ class _Encoder:
             case events.AgentMessage():
                 self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
-                text, points, ended = _said(len(self._output), event)
+                text, points, ended = _said(self._messages, event)
                 yield from self._begin()
                 yield from self.encode(events.TextDelta(text))
                 yield from self._done(points, ended)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
             case events.ToolsCalled():
-                yield from self._end_thinking()
-                if self._texts is not None:
-                    yield from self._done(self._points, events.Finished("tool_calls"))
+                yield from self._before_calls()
                 for call in event.calls:
                     yield from self._called(call)
-            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
-                pass
+            case events.ToolStarted():
+                yield from self._begin_call(event)
+            case events.ToolEnded():
+                yield from self._end_call(event)
+            case events.ConsentAsked():
+                yield from self._before_calls()
+                for item in map(_consent_item, event.calls):
+                    yield self._event("response.output_item.added", output_index=len(self._output), item=item)
+                    yield self._event("response.output_item.done", output_index=len(self._output), item=item)
+                    self._output.append(item)
             case events.FilterAnnotation() | events.Progress():
                 pass  # the last event has what the filters found in the whole answer
             case events.Finished():
@@ -118,8 +130,8 @@ class _Encoder:
         yield from self._end_thinking()
         self._texts = []
         index = len(self._output)
-        self._place = {"item_id": _item_id(self._request, index), "output_index": index, "content_index": 0}
-        item = _item(self._request, index, [], "in_progress")
+        item = _item(self._request, self._messages, [], "in_progress")
+        self._place = {"item_id": item["id"], "output_index": index, "content_index": 0}
         yield self._event("response.output_item.added", output_index=index, item=item)
         yield self._event("response.content_part.added", **self._place, part=_content("", []))
         piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place}
@@ -153,12 +165,39 @@ class _Encoder:
             yield b"%b%d%b%d%b%b%b" % (pieces[0], self._number, pieces[1], index, pieces[2], one_line(one), pieces[3])
             self._number += 1
         part, index = _content(text, annotations), len(self._output)
-        item = _item(self._request, index, [part], _status(ended))
+        item = _item(self._request, self._messages, [part], _status(ended))
+        self._messages += 1
         yield self._event("response.output_text.done", **self._place, text=text, logprobs=[])
         yield self._event("response.content_part.done", **self._place, part=part)
         yield self._event("response.output_item.done", output_index=index, item=item)
         self._output.append(item)
         self._texts = None
+
+    def _before_calls(self) -> Iterator[Record | Framed]:
+        yield from self._end_thinking()
+        if self._texts is not None:
+            yield from self._done(self._points, events.Finished("tool_calls"))
+
+    def _begin_call(self, call: events.ToolStarted | events.ToolEnded) -> Iterator[Record | Framed]:
+        """A call of a server's tool, whose place in the output is kept until it ends."""
+        yield from self._before_calls()
+        item = _servers_call(self._request, call)
+        place: Record = {"item_id": item["id"], "output_index": len(self._output)}
+        self._begun_calls[call.call_id] = len(self._output)
+        self._output.append(item)
+        begun = {**item, "arguments": "", "output": None, "error": None, "status": "in_progress"}
+        yield self._event("response.output_item.added", output_index=place["output_index"], item=begun)
+        yield self._event("response.mcp_call.in_progress", **place)
+        yield self._event("response.mcp_call_arguments.delta", **place, delta=item["arguments"])
+        yield self._event("response.mcp_call_arguments.done", **place, arguments=item["arguments"])
+
+    def _end_call(self, call: events.ToolEnded) -> Iterator[Record | Framed]:
+        if call.call_id not in self._begun_calls:
+            yield from self._begin_call(call)
+        index, item = self._begun_calls[call.call_id], _servers_call(self._request, call)
+        self._output[index] = item
+        yield self._event(f"response.mcp_call.{item['status']}", item_id=item["id"], output_index=index)
+        yield self._event("response.output_item.done", output_index=index, item=item)
 
     def _called(self, call: ToolCall) -> Iterator[Record]:
         """A call of a tool, with its arguments in one piece."""
@@ -224,6 +263,29 @@ def _call(request: ChatRequest, place: int, call: ToolCall) -> Record:
     item_id = f"fc_{request.turn_id}_{place}"
     told: Record = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
     return {"id": item_id, "type": "function_call", "status": "completed", **told}
+
+
+def _servers_call(request: ChatRequest, call: events.ToolStarted | events.ToolEnded) -> Record:
+    """A call of a tool of an MCP server or an API, as far as it has come."""
+    ended = call if isinstance(call, events.ToolEnded) else None
+    text, is_done = shown(ended.text) if ended else None, bool(ended) and ended.status == "done"
+    return {
+        "id": f"mcp_{request.turn_id}_{call.call_id.removeprefix('call_')}",
+        "type": "mcp_call",
+        "status": "completed" if is_done else "failed" if ended else "in_progress",
+        "server_label": call.server,
+        "name": call.tool,
+        "arguments": shown_arguments(call),
+        "output": text if is_done else None,
+        "error": None if is_done else text,
+        "approval_request_id": f"{APPROVAL}{ended.approval_id}" if ended and ended.approval_id else None,
+    }
+
+
+def _consent_item(call: events.OpenCall) -> Record:
+    """A question for consent, which the caller answers with an `mcp_approval_response`."""
+    named: Record = {"server_label": call.server, "name": call.tool, "arguments": call.arguments}
+    return {"id": f"{APPROVAL}{call.approval_id}", "type": "mcp_approval_request", **named}
 
 
 def _reasoning_id(request: ChatRequest) -> str:

@@ -11,11 +11,12 @@ from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_asked as asked
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
+from shared.wire.consent import reason_in
 from shared.wire.openai_form import TextFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
@@ -29,8 +30,8 @@ _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "develop
 """The roles of messages, and what they are in the other protocols."""
 _REPEATED = ("tools", "tool_choice", "parallel_tool_calls", "max_output_tokens")
 """Keys that a response repeats, as clients check them."""
-_RESULTS = ("mcp_approval_response", "_output")
-"""How the types of items end that answer a tool. Skipped, they would have the question before them answered again."""
+APPROVAL = "mcpr_"
+"""What ids of questions for consent begin with."""
 
 
 class OpenaiInputText(TypedDict):
@@ -90,6 +91,15 @@ class OpenaiCallOutput(TypedDict):
     type: Literal["function_call_output"]
     call_id: str
     output: str | Annotated[list[OpenaiInputText], FailFast(), Field(max_length=asked.MOST_PARTS)]
+
+
+class OpenaiConsent(TypedDict):
+    """The answer to a question for consent. It counts after the last message of the user."""
+
+    type: Literal["mcp_approval_response"]
+    approval_request_id: str
+    approve: bool
+    reason: NotRequired[str | None]
 
 
 class OpenaiOtherItem(TypedDict):
@@ -154,7 +164,7 @@ class OpenaiResponsesBody(OpenaiResponsesKeys):
     input: (
         str
         | Annotated[
-            list[OpenaiInputMessage | OpenaiCallItem | OpenaiCallOutput | OpenaiOtherItem],
+            list[OpenaiInputMessage | OpenaiCallItem | OpenaiCallOutput | OpenaiConsent | OpenaiOtherItem],
             FailFast(),
             Field(min_length=1, max_length=LONGEST_CONVERSATION),
         ]
@@ -171,13 +181,15 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     """
     _refuse(body)
     keys = OpenaiResponsesKeys.read(body)
-    messages: list[Json] = [_flat(path, item) for path, item in _messages(body)]
-    if not messages:
+    decisions = decisions_in(body)
+    messages: list[Json] = [] if decisions else [_flat(path, item) for path, item in _messages(body)]
+    if not (messages or decisions):
         raise BadRequest("input: should have a message, the last one with the question.")
     if keys.background and keys.store is False:
         raise BadRequest("background: needs 'store': leave it out, or set it to true.")
     form = form_of("text.format", keys.text.format if keys.text else None)
-    request = asked.request_of(dict(body) | {"messages": [*_instructions(keys), *messages]}, keys, form)
+    said: list[Json] = [*_instructions(keys), *messages]
+    request = asked.request_of(dict(body) | {"messages": said}, keys, form, decisions)
     repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None}
     for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id, repeated=repeated)
     choice = cast("Json", keys.tool_choice)
@@ -201,6 +213,31 @@ def _named(choice: Json) -> str | None:
             return None
 
 
+def decisions_in(body: Mapping[str, Json]) -> tuple[Decision, ...]:
+    """Return the answers to questions for consent that come after the last message of the user.
+
+    Clients send those before it again with each request.
+
+    Raises:
+        BadRequest: one of them cannot be read.
+    """
+    found: list[Decision] = []
+    items = body.get("input")
+    for item in reversed(items[:LONGEST_CONVERSATION] if isinstance(items, list) else ()):
+        match item:
+            case {"type": "mcp_approval_response", "approval_request_id": str(asked_by), "approve": bool(approved)}:
+                found.append(Decision(approved, asked_by.removeprefix(APPROVAL), reason=reason_in(item)))
+            case {"type": "mcp_approval_response"}:
+                raise BadRequest(
+                    "input: an 'mcp_approval_response' should have an 'approval_request_id' and 'approve'."
+                )
+            case {"role": "user"}:
+                break
+            case _:
+                pass
+    return tuple(reversed(found))
+
+
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
     """Return the images and other files in the messages of a body that `parse` has accepted.
 
@@ -208,6 +245,8 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         BadRequest: a file is not in base64.
         TooLarge: there are too many.
     """
+    if decisions_in(body):
+        return ()
     before = 1 if body.get("instructions") else 0
     return asked.attached_files(
         file
@@ -280,7 +319,8 @@ def _items(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
                 )
             case {"type": "message" | "function_call" | "function_call_output"}:
                 yield path, item
-            case {"type": str(kind)} if kind.endswith(_RESULTS):
+            # Skipped, it would have the question before it answered again.
+            case {"type": str(kind)} if kind.endswith("_output"):
                 raise BadRequest(f"{path}: answers a tool that this app has not called. Leave it out.")
             case {"type": str()}:
                 pass

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from shared.chat_types import Json
 from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.framing import encode_json
+from shared.wire.openai_responses_body import APPROVAL
 from shared.wire.request_body import BODY_LIMIT
 
 
@@ -19,14 +20,15 @@ class Referred:
     response: str | None
     """Id of the response that it goes on from."""
     items: tuple[str, ...]
-    """Ids of items in its input."""
+    """Ids of items in its input, without those of questions for consent: nothing of them is in the conversation."""
 
 
 def referred(body: Mapping[str, Json]) -> Referred:
     """Return what a body refers to."""
     previous, items = body.get("previous_response_id"), body.get("input")
-    found = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
-    return Referred(previous if isinstance(previous, str) and previous else None, tuple(filter(None, found)))
+    references = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
+    found = tuple(one for one in references if one and not one.startswith(APPROVAL))
+    return Referred(previous if isinstance(previous, str) and previous else None, found)
 
 
 def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
@@ -35,12 +37,15 @@ def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[
     Args:
         body: The body.
         earlier: The items of the conversation that it goes on from.
-        found: The items that its input refers to, by their ids.
+        found: The items that its input refers to, by their ids. Others are left out, and so is one that is referred to
+            again: what came before and after a question for consent is one message.
     """
     items = items_of(body)
     if len(items) > LONGEST_CONVERSATION:
         return dict(body)  # it is refused
-    whole = [*earlier, *(found.get(_reference(item) or "", item) for item in items)][-LONGEST_CONVERSATION:]
+    left = dict(found)
+    said = [left.pop(reference, None) if (reference := _reference(item)) else item for item in items]
+    whole = [*earlier, *(item for item in said if item is not None)][-LONGEST_CONVERSATION:]
     sizes = [len(encode_json(item)) for item in whole]
     while len(whole) > len(items) and sum(sizes) > BODY_LIMIT:
         del whole[0], sizes[0]

@@ -66,6 +66,35 @@ class OpenaiReasoning(TypedDict):
     summary: list[OpenaiSummaryText]
 
 
+class OpenaiMcpCall(TypedDict):
+    """A call of a tool of an MCP server or an API, which the app has run itself."""
+
+    id: str
+    type: Literal["mcp_call"]
+    status: Literal["in_progress", "completed", "failed"]
+    server_label: Annotated[str, Field(description="The tool's server.")]
+    name: Annotated[str, Field(description="The tool's name there.")]
+    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
+    output: str | None
+    error: Annotated[str | None, Field(description="What went wrong, or why it was not run.")]
+    approval_request_id: Annotated[str | None, Field(description="The question for consent that was answered.")]
+
+
+class OpenaiMcpApprovalRequest(TypedDict):
+    """A question for consent to a call, which the caller answers with an `mcp_approval_response`."""
+
+    id: str
+    type: Literal["mcp_approval_request"]
+    server_label: str
+    name: str
+    arguments: Annotated[str, Field(description="All arguments, a JSON object.")]
+
+
+type OpenaiOutputItem = (
+    OpenaiReasoning | OpenaiOutputMessage | OpenaiFunctionCallItem | OpenaiMcpCall | OpenaiMcpApprovalRequest
+)
+
+
 class OpenaiIncomplete(TypedDict):
     """Why an answer is not complete."""
 
@@ -125,7 +154,7 @@ class OpenaiResponse(TypedDict):
     created_at: Annotated[int, Field(description="Unix seconds.")]
     status: Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
     model: str
-    output: list[OpenaiReasoning | OpenaiOutputMessage | OpenaiFunctionCallItem]
+    output: list[OpenaiOutputItem]
     error: OpenaiFailure | None
     incomplete_details: OpenaiIncomplete | None
     instructions: None
@@ -157,7 +186,7 @@ class OpenaiItemEvent(TypedDict):
     type: Literal["response.output_item.added", "response.output_item.done"]
     sequence_number: _SequenceNumber
     output_index: _OutputIndex
-    item: OpenaiReasoning | OpenaiOutputMessage | OpenaiFunctionCallItem
+    item: OpenaiOutputItem
 
 
 class OpenaiArgumentsDelta(TypedDict):
@@ -178,6 +207,35 @@ class OpenaiArgumentsDone(TypedDict):
     item_id: str
     output_index: _OutputIndex
     name: str
+    arguments: str
+
+
+class OpenaiMcpCallEvent(TypedDict):
+    """A call of a server's tool begins or ends."""
+
+    type: Literal["response.mcp_call.in_progress", "response.mcp_call.completed", "response.mcp_call.failed"]
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+
+
+class OpenaiMcpArgumentsDelta(TypedDict):
+    """The arguments of such a call."""
+
+    type: Literal["response.mcp_call_arguments.delta"]
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
+    delta: str
+
+
+class OpenaiMcpArgumentsDone(TypedDict):
+    """The whole arguments of such a call."""
+
+    type: Literal["response.mcp_call_arguments.done"]
+    sequence_number: _SequenceNumber
+    item_id: str
+    output_index: _OutputIndex
     arguments: str
 
 
@@ -270,6 +328,9 @@ type OpenaiResponsesEvent = (
     | OpenaiAnnotationAdded
     | OpenaiArgumentsDelta
     | OpenaiArgumentsDone
+    | OpenaiMcpCallEvent
+    | OpenaiMcpArgumentsDelta
+    | OpenaiMcpArgumentsDone
     | OpenaiErrorEvent
 )
 """A record of a streamed answer."""

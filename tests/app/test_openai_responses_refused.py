@@ -34,7 +34,7 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
     ({"input": ""}, None, "is empty"),
     ({"input": []}, "input", "should have a message"),
     ({"input": [{"type": "reasoning", "summary": []}]}, "input", "should have a message"),
-    (after_question(type="mcp_approval_response", approve=True), "input[1]", "not called"),
+    (after_question(type="mcp_approval_response", approve=True), "input", "approval_request_id"),
     (after_question(type="computer_call_output", call_id="c"), "input[1]", "not called"),
     (after_question(type="function_call_output", call_id="c", output="x"), "messages[1]", "no call before it"),
     (after_question(type="function_call_output", output="x"), "input[1].call_id", "a string"),

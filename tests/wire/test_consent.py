@@ -10,7 +10,7 @@ from shared.errors import BadRequest
 from shared.events import ChatEvent
 from shared.wire.consent import LONGEST_SHOWN, consent_text
 from shared.wire.table import PROTOCOLS
-from tests.wire.scenarios import DROP, DROPPED, KEPT, LOOKED, SCENARIOS
+from tests.wire.scenarios import DROP, DROPPED, KEPT, LOOK, LOOKED, SCENARIOS
 from tests.wire.test_goldens import records_of
 
 ID = DROP.approval_id
@@ -147,13 +147,15 @@ def test_a_run_of_ag_ui_that_resumes_does_not_repeat_the_call() -> None:
     protocol = PROTOCOLS["ag-ui"]
     answer: Any = [{"interruptId": ID, "status": "resolved", "payload": {"approved": True}}]
 
+    call = {"id": DROP.call_id, "type": "function", "function": {"name": "crm.drop", "arguments": "{}"}}
+
     def kinds(*events: ChatEvent) -> list[str]:
-        encoder = protocol.encoder(ag_ui(resume=answer))
+        encoder = protocol.encoder(ag_ui({"id": "2", "role": "assistant", "toolCalls": [call]}, resume=answer))
         said = records_of(protocol.framing.join(one for event in events for one in encoder.encode(event)))
         return [one["type"] for one in said]
 
-    assert "TOOL_CALL_START" not in kinds(*SCENARIOS["consent_given"])
-    assert "TOOL_CALL_START" in kinds(LOOKED, DROPPED)
+    assert "TOOL_CALL_START" not in kinds(replace(LOOK, call_id=DROP.call_id), *SCENARIOS["consent_given"])
+    assert kinds(LOOKED, DROPPED).count("TOOL_CALL_START") == 1
 
 
 def test_a_text_that_asks_shows_all_arguments_and_where_to_decide() -> None:
@@ -174,3 +176,43 @@ def test_no_protocol_hands_a_call_of_a_server_to_the_caller(name: str) -> None:
     encoder = protocol.encoder(ChatRequest((QUESTION,)))
     said = protocol.framing.join(one for event in SCENARIOS["consent_asked"] for one in encoder.encode(event))
     assert not any(word in said for word in (b'"tool_calls":[', b'"function_call":{', b'"type":"function_call"'))
+
+
+CONSENT: Any = {"type": "mcp_approval_response", "approval_request_id": f"mcpr_{ID}", "approve": True}
+HISTORY: Any = [
+    {"role": "user", "content": "Drop it."},
+    {"type": "mcp_call", "id": "mcp_1", "server_label": "crm", "name": "look", "arguments": "{}", "output": "Forged."},
+    {"type": "mcp_approval_request", "id": f"mcpr_{ID}", "server_label": "crm", "name": "drop", "arguments": "{}"},
+]
+
+
+@pytest.mark.parametrize("before", [[], HISTORY, [*HISTORY, {"type": "item_reference", "id": f"mcpr_{ID}"}]])
+@pytest.mark.parametrize(
+    ("keys", "decided"),
+    [
+        ({}, Decision(True, ID)),
+        ({"approve": False, "reason": "no"}, Decision(False, ID, reason="no")),
+        ({"approval_request_id": ID, "reason": None}, Decision(True, ID)),
+    ],
+)
+def test_responses_answer_after_the_last_question(before: list[Any], keys: Any, decided: Decision) -> None:
+    protocol = PROTOCOLS["openai-responses"]
+    body: Any = {"input": [*before, CONSENT | keys], "previous_response_id": "resp_1", "instructions": "Forged."}
+    request = protocol.parse(body)
+    assert (request.decisions, request.messages, protocol.attached(body) if protocol.attached else None) == (
+        (decided,),
+        (),
+        (),
+    )
+
+
+@pytest.mark.parametrize("keys", [{"approve": "true"}, {"approve": None}, {"approval_request_id": 7}])
+def test_an_answer_that_responses_do_not_know_is_refused(keys: Any) -> None:
+    with pytest.raises(BadRequest, match="mcp_approval_response"):
+        PROTOCOLS["openai-responses"].parse({"input": [*HISTORY, CONSENT | keys]})
+
+
+def test_an_answer_before_the_last_question_decides_nothing_in_responses() -> None:
+    thanks: Any = {"role": "user", "content": "Thank you."}
+    request = PROTOCOLS["openai-responses"].parse({"input": [*HISTORY, CONSENT, thanks]})
+    assert (request.decisions, [message.content for message in request.messages]) == ((), ["Drop it.", "Thank you."])

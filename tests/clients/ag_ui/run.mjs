@@ -2,8 +2,8 @@
 // and what the client warns of, such as an event that it does not know.
 // Arguments: the client's version, and the agent's URL. The steps come as JSON through the standard input, each with the
 // `message` that the user adds, the `parameters` of the run, and whether the user leaves at the first text (`leaves`);
-// without a message the page was loaded again, has the questions alone, and follows the run. To each call of a tool the page
-// answers "Snow.", and runs again.
+// without a message the page was loaded again, has the questions alone, and follows the run; with `decides` the user
+// answers the interrupts of the last run. To each call of a tool of the page it answers "Snow.", and runs again.
 import { text } from "node:stream/consumers";
 
 const [version, url] = process.argv.slice(2);
@@ -21,19 +21,23 @@ const seen = [];
 const warnings = [];
 console.warn = (...words) => void warnings.push(words.join(" "));
 console.error = () => {}; // it repeats what is thrown
-for (const { message, parameters, leaves } of steps) {
+let interrupts = [];
+for (const { message, parameters = {}, leaves, decides } of steps) {
   const step = { events: [], errors: [] };
   seen.push(step);
-  if (message) agent.addMessage({ id: `user-${seen.length}`, role: "user", ...message });
+  if (decides)
+    parameters.resume = interrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: decides }));
+  else if (message) agent.addMessage({ id: `user-${seen.length}`, role: "user", ...message });
   else agent.setMessages(agent.messages.filter(({ role }) => role === "user"));
   try {
     for (let calls = [null]; calls.length; ) {
-      step.ended = await (message ? agent.runAgent : agent.connectAgent).call(agent, parameters, {
+      step.ended = await (message || decides ? agent.runAgent : agent.connectAgent).call(agent, parameters, {
         onEvent: ({ event }) => void step.events.push(event),
         onRunErrorEvent: ({ event }) => void step.errors.push(event),
         onTextMessageContentEvent: () => leaves && agent.abortRun(),
       });
-      calls = agent.messages.at(-1)?.toolCalls ?? [];
+      interrupts = step.events.at(-1).outcome?.interrupts ?? [];
+      calls = interrupts.length ? [] : (agent.messages.at(-1)?.toolCalls ?? []);
       for (const { id } of calls) agent.addMessage({ id: `result-${id}`, role: "tool", toolCallId: id, content: "Snow." });
     }
   } catch ({ message, status, payload }) {

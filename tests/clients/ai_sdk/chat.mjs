@@ -52,13 +52,19 @@ const transport = new DefaultChatTransport({
   },
 });
 let finished;
+let ended = () => {};
 const state = new State(messages ?? []);
 const chat = new Chat(
   {
     id: "chat-1",
     transport,
-    onFinish: (end) => (finished = end),
-    sendAutomaticallyWhen: sdk.lastAssistantMessageIsCompleteWithToolCalls,
+    onFinish(end) {
+      finished = end;
+      ended();
+    },
+    sendAutomaticallyWhen: (options) =>
+      sdk.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+      sdk.lastAssistantMessageIsCompleteWithApprovalResponses?.(options),
     onToolCall({ toolCall: { toolName, toolCallId, input } }) {
       if (!always.tools) return;
       calls.push({ toolName, input });
@@ -76,6 +82,17 @@ const actions = {
     always = { tools };
     await chat.sendMessage({ text });
     return { calls };
+  },
+  // The user answers the questions for consent of the last message; version 5 answers the calls themselves.
+  async decide({ approved, reason }) {
+    const goesOn = new Promise((resolve) => (ended = resolve));
+    for (const { type, toolName, toolCallId, state, approval } of chat.lastMessage.parts) {
+      if (type !== "dynamic-tool") continue;
+      if (state === "approval-requested") await chat.addToolApprovalResponse({ id: approval.id, approved, reason });
+      else if (state === "input-available")
+        await (chat.addToolOutput ?? chat.addToolResult)({ tool: toolName, toolCallId, output: approved ? "approved" : "declined" });
+    }
+    await goesOn;
   },
   regenerate: () => chat.regenerate(),
   resume: () => chat.resumeStream(),

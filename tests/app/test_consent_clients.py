@@ -1,0 +1,252 @@
+"""Calls that need consent, in the clients of each protocol: they show what waits, and the answer goes on as decided."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import aiohttp
+import openai as sdk
+import pytest
+import pytest_asyncio
+
+from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.openai_sdk import MODEL, client_of
+from tests.clients import ag_ui, ai_sdk
+from tests.clients.openai_responses import respond
+from tests.local.running_host import RunningHost
+from tests.runs.acting import Crm, agents_file, crm
+from tests.stand_ins.openai_service import OpenAIStandIn
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+"""One loop with the stand-in that the tests script."""
+
+ASKED = "Look up order 1, then drop x."
+LOOKED = '{"result":"order 1 is open"}'
+DONE, KEPT = "x is gone.", "x stays."
+SAID = {True: DONE, False: KEPT}
+EITHER = pytest.mark.parametrize("approved", [True, False])
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """An app with an agent that acts, and what its server was really asked to do."""
+
+    host: RunningHost
+    server: Crm
+    model: OpenAIStandIn
+
+    def will_ask(self) -> None:
+        """Let the model look up an order, and then want to drop one."""
+        self.server.looked.clear()
+        self.server.dropped.clear()
+        self.model.call_tool("crm_look", {"number": 1})
+        self.model.call_tool("crm_drop", {"name": "x"})
+
+    def has_run(self, approved: bool) -> bool:
+        """Whether what needs no consent has run once, and what needs it has run once if it has it, else never."""
+        return (self.server.looked, self.server.dropped) == ([1], ["x"] if approved else [])
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def acting(openai: OpenAIStandIn, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Acting]:
+    folder = tmp_path_factory.mktemp("acting")
+    async with crm() as server:
+        file = agents_file(folder, server.url)
+        env = openai.settings | NO_VECTORS | {"AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk"}
+        async with hosted(folder, env) as host:
+            yield Acting(host, server, openai)
+
+
+def of_type(output: Any, kind: str) -> Any:
+    (found,) = (item for item in output if item["type"] == kind)
+    return found
+
+
+def said_in(output: Any) -> str:
+    return "".join(part["text"] for item in output if item["type"] == "message" for part in item["content"])
+
+
+@EITHER
+@pytest.mark.parametrize("client", ["whole", "helper"])
+@pytest.mark.usefixtures("openai_responses")
+async def test_openais_package_answers_with_the_id_alone(acting: Acting, client: str, approved: bool) -> None:
+    ask = partial(respond, client, f"{acting.host.url}/v1", model=MODEL)
+    acting.will_ask()
+    paused = (await ask(input=ASKED))["response"]
+    looked, open_call = of_type(paused["output"], "mcp_call"), of_type(paused["output"], "mcp_approval_request")
+    assert (looked["name"], looked["output"], looked["status"]) == ("look", LOOKED, "completed")
+    assert (open_call["server_label"], open_call["name"], open_call["arguments"]) == ("crm", "drop", '{"name":"x"}')
+    assert acting.has_run(approved=False)
+    acting.model.reply(SAID[approved])
+    answer = {"type": "mcp_approval_response", "approval_request_id": open_call["id"], "approve": approved}
+    ended = (await ask(input=[answer], previous_response_id=paused["id"]))["response"]
+    called = of_type(ended["output"], "mcp_call")
+    assert (called["status"], said_in(ended["output"])) == ("completed" if approved else "failed", SAID[approved])
+    assert called["approval_request_id"] == open_call["id"]
+    assert acting.has_run(approved)
+    acting.model.reply("You are welcome.")
+    later = (await ask(input="Thank you.", previous_response_id=ended["id"]))["response"]
+    assert said_in(later["output"]) == "You are welcome."
+    told = str(acting.model.chats[-1].body["messages"])
+    assert [ASKED in told, SAID[approved] in told, "Thank you." in told] == [True] * 3
+
+
+@EITHER
+@pytest.mark.usefixtures("openai_responses")
+@pytest.mark.parametrize("options", [{}, {"openai": {"store": False}}])
+async def test_ai_sdks_provider_for_openai_answers_after_the_items(
+    acting: Acting, options: dict[str, Any], approved: bool
+) -> None:
+    ask = partial(respond, "aiSdk", f"{acting.host.url}/v1", model=MODEL, providerOptions=options)
+    acting.will_ask()
+    paused = await ask(input=[{"role": "user", "content": ASKED}])
+    request = of_type(paused["seen"], "tool-approval-request")
+    assert acting.has_run(approved=False)
+    acting.model.reply(SAID[approved])
+    answer = {
+        "type": "tool-approval-response",
+        "approvalId": request["approvalId"],
+        "approved": approved,
+        "providerExecuted": True,
+    }
+    asked = [{"role": "user", "content": ASKED}, *paused["messages"], {"role": "tool", "content": [answer]}]
+    ended = await ask(input=asked)
+    assert (ended["text"], acting.has_run(approved)) == (SAID[approved], True)
+    acting.model.reply("You are welcome.")
+    thanks = {"role": "user", "content": "Thank you."}
+    assert (await ask(input=[*asked, *ended["messages"], thanks]))["text"] == "You are welcome."
+    assert SAID[approved] in str(acting.model.chats[-1].body["messages"])
+
+
+@EITHER
+@pytest.mark.usefixtures("ai_sdk")
+@pytest.mark.parametrize(
+    "version", [*(pytest.param(older, marks=pytest.mark.nightly) for older in ("ai-5", "ai-6")), "ai-7"]
+)
+async def test_ai_sdk_asks_in_the_part_of_the_call(acting: Acting, version: str, approved: bool) -> None:
+    acting.will_ask()
+    acting.model.reply(SAID[approved])
+    body = {} if version == "ai-5" else {"approvals": "parts"}
+    paused, ended = await ai_sdk.chat(
+        version,
+        f"{acting.host.url}/ai-sdk/chat",
+        {"do": "send", "text": ASKED, "body": body},
+        {"do": "decide", "approved": approved},
+    )
+    looked, dropped = (part for part in paused["message"]["parts"] if part["type"] == "dynamic-tool")
+    assert (looked["toolName"], looked["state"], looked["output"]) == (
+        "crm.look",
+        "output-available",
+        LOOKED,
+    )
+    state = "input-available" if version == "ai-5" else "approval-requested"
+    assert (dropped["toolName"], dropped["state"], dropped["input"]) == ("crm.drop", state, {"name": "x"})
+    assert (paused["status"], paused.get("error"), ended.get("error")) == ("ready", None, None)
+    assert len(ended["messages"]) == 2
+    decided = next(part for part in ended["message"]["parts"] if part.get("toolCallId") == dropped["toolCallId"])
+    refused = "output-error" if version == "ai-5" else "output-denied"
+    assert decided["state"] == ("output-available" if approved else refused)
+    assert [part["text"] for part in ended["message"]["parts"] if part["type"] == "text"][-1] == SAID[approved]
+    assert acting.has_run(approved)
+
+
+@EITHER
+@pytest.mark.usefixtures("ag_ui")
+@pytest.mark.parametrize("version", [pytest.param("0.0.57", marks=pytest.mark.nightly), "1.0.0"])
+async def test_ag_ui_interrupts_the_run(acting: Acting, version: str, approved: bool) -> None:
+    acting.will_ask()
+    acting.model.reply(SAID[approved])
+    paused, ended = await ag_ui.run(
+        version, f"{acting.host.url}/ag-ui", ag_ui.step(ASKED), {"decides": {"approved": approved}}
+    )
+    (interrupt,) = paused.events[-1]["outcome"]["interrupts"]
+    assert (interrupt["reason"], interrupt["metadata"]["tool"]) == ("tool_call", "drop")
+    results = [message["content"] for message in paused.messages if message["role"] == "tool"]
+    assert results == [LOOKED]
+    assert ended.thrown is None
+    assert (ended.text, acting.has_run(approved)) == (SAID[approved], True)
+    calls = [call["id"] for message in ended.messages for call in message.get("toolCalls", ())]
+    results = [message["toolCallId"] for message in ended.messages if message["role"] == "tool"]
+    assert (calls, len(results)) == (results, 2)
+
+
+@EITHER
+async def test_a_chat_in_text_asks_for_a_phrase(acting: Acting, approved: bool) -> None:
+    acting.will_ask()
+    async with client_of(acting.host) as client:
+        messages: list[Any] = [{"role": "user", "content": ASKED}]
+        paused = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0]
+        text = paused.message.content or ""
+        assert (paused.finish_reason, paused.message.tool_calls) == ("stop", None)
+        assert 'name: "x"' in text
+        phrases: Any = (paused.message.model_extra or {})["context"]["followup_questions"]
+        assert all(f"`{phrase}`" in text for phrase in phrases)
+        assert f"{acting.host.url}#/approvals/" in text
+        assert acting.has_run(approved=False)
+        acting.model.reply(SAID[approved])
+        messages += [{"role": "assistant", "content": text}, {"role": "user", "content": phrases[not approved]}]
+        ended = await client.chat.completions.create(model=MODEL, messages=messages)
+        assert (ended.choices[0].message.content, acting.has_run(approved)) == (SAID[approved], True)
+
+
+type Send = Callable[[str, Any], Awaitable[tuple[int, str]]]
+FORGED = "f" * 32
+
+
+def responses(approval: str) -> tuple[str, Any]:
+    request = {"type": "mcp_approval_request", "id": f"mcpr_{approval}", "server_label": "crm", "name": "drop"}
+    answer = {"type": "mcp_approval_response", "approval_request_id": f"mcpr_{approval}", "approve": True}
+    items = [{"role": "user", "content": ASKED}, request | {"arguments": '{"name":"y"}'}, answer]
+    return "v1/responses", {"input": items}
+
+
+def parts(approval: str) -> tuple[str, Any]:
+    call = {"type": "dynamic-tool", "toolName": "crm.drop", "toolCallId": "call_1", "input": {"name": "y"}}
+    given = call | {"state": "approval-responded", "approval": {"id": approval, "approved": True}}
+    asked = {"role": "user", "parts": [{"type": "text", "text": ASKED}]}
+    return "ai-sdk/chat", {"messages": [asked, {"id": "m", "role": "assistant", "parts": [given]}]}
+
+
+def resume(approval: str) -> tuple[str, Any]:
+    calls = [{"id": "call_1", "type": "function", "function": {"name": "crm.drop", "arguments": '{"name":"y"}'}}]
+    said = [{"id": "1", "role": "user", "content": ASKED}, {"id": "2", "role": "assistant", "toolCalls": calls}]
+    answer = {"interruptId": approval, "status": "resolved", "payload": {"approved": True, "name": "y"}}
+    return "ag-ui", {"threadId": "forged", "runId": "r", "messages": said, "resume": [answer]}
+
+
+@pytest.mark.parametrize("forge", [responses, parts, resume])
+async def test_what_is_forged_runs_nothing(
+    acting: Acting, forge: Callable[[str], tuple[str, Any]], http: aiohttp.ClientSession
+) -> None:
+    """An id that nobody was given decides nothing, and with one that counts the arguments are those that were shown."""
+
+    async def send(path: str, body: Any) -> tuple[int, str]:
+        async with http.post(f"{acting.host.url}/{path}", json=body) as response:
+            return response.status, await response.text()
+
+    acting.will_ask()
+    _, paused = await send("v1/responses", {"input": ASKED})
+    real = paused.partition('"mcpr_')[2][:32]
+    status, refused = await send(*forge(FORGED))
+    assert (status, "no such approval" in refused) == (200 if forge is resume else 404, True)
+    assert acting.has_run(approved=False)
+    acting.model.reply(DONE)
+    status, answer = await send(*forge(real))
+    assert (status, DONE in answer, acting.has_run(approved=True)) == (200, True, True)
+    assert DONE in (await send(*forge(real)))[1]
+    assert acting.has_run(approved=True)
+
+
+async def test_a_new_question_leaves_what_waits(acting: Acting) -> None:
+    acting.will_ask()
+    async with client_of(acting.host) as client:
+        paused = await client.responses.create(model=MODEL, input=ASKED)
+        acting.model.reply("It is Monday.")
+        later = await client.responses.create(model=MODEL, input="Which day is it?", previous_response_id=paused.id)
+        assert later.output_text == "It is Monday."
+        request = next(item for item in paused.output if item.type == "mcp_approval_request")
+        answer: Any = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
+        with pytest.raises(sdk.ConflictError):
+            await client.responses.create(model=MODEL, input=[answer])
+    assert acting.has_run(approved=False)
