@@ -44,17 +44,17 @@ INSTALLED = {
     "ai_sdk": install_ai_sdk,
     "azurite": install_azurite,
     "browser": install_browser,
+    "copilotkit": partial(install_clients, CLIENTS / "copilotkit"),
+    "inspector": partial(install_clients, CLIENTS / "inspector"),
     "npm_clients": install_clients,
     "npm_mcp": partial(install_clients, CLIENTS / "mcp"),
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
-    "langchain": partial(install_package, CLIENTS / "python"),
-    "mcp_clients": partial(install_clients, CLIENTS / "mcp"),
     "older_python_clients": partial(install_package, CLIENTS / "python_older"),
     "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
-    "python_clients": partial(install_package, CLIENTS / "python"),
+    "python_packages": partial(install_package, CLIENTS / "python"),
     "semantic_kernel": install_package,
 }
-"""What tests with these fixtures run, and what installs it."""
+"""What tests with these fixtures run, and what installs it: one name a folder, since each is installed in a thread."""
 
 
 def pytest_configure() -> None:
@@ -154,8 +154,13 @@ async def npm_openai() -> AsyncGenerator[Client]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def python_packages() -> None:
+    """The packages of `tests/clients/python`: they are installed."""
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def langchain() -> AsyncGenerator[Client]:
+async def langchain(python_packages: None) -> AsyncGenerator[Client]:  # noqa: ARG001 (it installs them)
     """LangChain's `ChatOpenAI`, in an environment of its own, running."""
     folder = CLIENTS / "python"
     async with running(folder / ".venv" / "bin" / "python", folder / "langchain_client.py") as client:
@@ -163,7 +168,7 @@ async def langchain() -> AsyncGenerator[Client]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def python_clients() -> AsyncGenerator[Client]:
+async def python_clients(python_packages: None) -> AsyncGenerator[Client]:  # noqa: ARG001 (it installs them)
     """The Python clients of `chats.py`, running."""
     folder = CLIENTS / "python"
     async with running(folder / ".venv" / "bin" / "python", folder / "chats.py") as client:
@@ -179,8 +184,13 @@ async def older_python_clients() -> AsyncGenerator[Client]:
 
 
 @pytest.fixture(scope="session")
-def mcp_clients() -> None:
-    """The MCP clients of npm: they are installed."""
+def copilotkit() -> None:
+    """CopilotKit's runtime: it is installed."""
+
+
+@pytest.fixture(scope="session")
+def inspector() -> None:
+    """MCP's inspector: it is installed."""
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.usefixtures("ag_ui", "ai_sdk", "mcp_clients", "npm_clients", "openai_responses"),
+    pytest.mark.usefixtures("ag_ui", "ai_sdk", "npm_clients", "npm_mcp", "openai_responses"),
 ]
 """One loop with the stand-ins."""
 
@@ -62,6 +62,7 @@ async def test_each_client_shows_answers_sources_and_the_sentences_of_errors(
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("copilotkit", "inspector")
 @rows(rare=True)
 async def test_so_do_rarer_clients(
     row: Row, hold_chats: HoldChats, python_clients: Client, older_python_clients: Client

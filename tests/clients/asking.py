@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ANSWER_SECONDS = 60
+ANSWER_SECONDS = 180
+"""How long an answer may take: a client's packages may have to be compiled first, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)

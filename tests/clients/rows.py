@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tests.clients import ag_ui, ai_chat_protocol, ai_sdk, mcp
+from tests.clients import ag_ui, ai_chat_protocol, ai_sdk, copilotkit, inspector, mcp
 from tests.clients.asking import Client
 from tests.clients.openai_responses import respond
 from tests.clients.situations import Kind, Shown, expected
@@ -116,8 +116,18 @@ def _of_page(step: dict[str, Any]) -> Shown:
 
 async def _ag_ui(_: Client | None, url: str, questions: Sequence[str], *, version: str) -> list[Shown]:
     """An agent of AG-UI's own client."""
+    return await _run_agent(version, f"{url}/ag-ui", questions)
+
+
+async def _copilotkit(_: Client | None, url: str, questions: Sequence[str]) -> list[Shown]:
+    """The agent of a page of CopilotKit, behind its runtime."""
+    async with copilotkit.runtime(f"{url}/ag-ui") as agent:
+        return await _run_agent(ag_ui.VERSIONS[-1], agent, questions)
+
+
+async def _run_agent(version: str, url: str, questions: Sequence[str]) -> list[Shown]:
     steps = [ag_ui.step(text, leaves=text == questions[-1]) for text in questions]
-    return [_of_run(run) for run in await ag_ui.run(version, f"{url}/ag-ui", *steps)]
+    return [_of_run(run) for run in await ag_ui.run(version, url, *steps)]
 
 
 def _of_run(run: ag_ui.Run) -> Shown:
@@ -151,9 +161,14 @@ async def _mcp(_: Client | None, url: str, questions: Sequence[str], *, kind: st
     return [_of_result(result) for result in told["steps"]]
 
 
+async def _inspector(_: Client | None, url: str, questions: Sequence[str]) -> list[Shown]:
+    """A person who calls the tool `ask`."""
+    return [_of_result(await inspector.ask(f"{url}/mcp", question)) for question in questions]
+
+
 def _of_result(result: dict[str, Any]) -> Shown:
     text = "\n".join(content["text"] for content in result["content"])
-    if result["isError"]:
+    if result.get("isError"):
         return Shown("", text)
     said, _, sources = text.partition("\n\n")
     return Shown(said, "", [line.partition("]: ")[2] for line in sources.splitlines() if line.startswith("- [")])
@@ -187,6 +202,14 @@ ROWS = (
             is_rare=version != ag_ui.VERSIONS[-1],
         )
         for version in ag_ui.VERSIONS
+    ),
+    Row(
+        "CopilotKit's runtime",
+        "ag-ui",
+        "@copilotkit/runtime",
+        FOLDER / "copilotkit",
+        _copilotkit,
+        is_rare=True,
     ),
     _python("Agent Framework, `AGUIChatClient`", "ag-ui", "agent-framework-ag-ui", "agent-framework-ag-ui", TEXT_ONLY),
     Row("OpenAI for npm", CHAT, "openai", FOLDER / "openai", _completions, fixture="npm_openai"),
@@ -262,5 +285,14 @@ ROWS = (
             is_rare=kind != "modern",
         )
         for kind, package in (("sdk", "@modelcontextprotocol/sdk"), ("modern", "@modelcontextprotocol/client"))
+    ),
+    Row(
+        "MCP's inspector, its command line",
+        "mcp",
+        "@modelcontextprotocol/inspector",
+        FOLDER / "inspector",
+        _inspector,
+        Kind(remembers=False, streams=False),
+        is_rare=True,
     ),
 )
