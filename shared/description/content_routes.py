@@ -58,6 +58,7 @@ class Documents(TypedDict):
 
     documents: list[ListedDocument]
     may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
+    why_no_own: Annotated[str | None, Field(description="Why nobody has documents of their own here; null: they can.")]
 
 
 class Room(TypedDict):

@@ -18,7 +18,7 @@ from shared.identity import access_of, may_write
 from shared.service import Service
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own
+from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
 from shared.triggers.receiving import read_body
 from shared.triggers.uploads import BytesReader, Upload, listed_json
 
@@ -47,7 +47,8 @@ async def list_all_documents(request: Request) -> Response:
     )
     page = found[: int(limit)]
     listed: list[Json] = [listed_json(one) for one in page]
-    response = json_response({"documents": listed, "may_write": may_write(caller, service.settings)})
+    may = {"may_write": may_write(caller, service.settings), "why_no_own": why_not_offered(service.settings)}
+    response = json_response({"documents": listed, **may})
     if len(found) > len(page):
         following = urlencode({"search": search, "after": page[-1].document.name, "limit": limit})
         response.headers["link"] = f'<?{following}>; rel="next"'

@@ -89,7 +89,7 @@ class Owner:
     async def listed(self) -> list[ListedDocument]:
         """Return all documents, with what the index has of each."""
         store, limit = self.service.documents, self.service.settings.limit_caller_documents
-        names = [name async for name in store.names(self.folder)][: 2 * limit]
+        names = sorted([name async for name in store.names(self.folder)])[: 2 * limit]
         found = [one for one in await _together([partial(store.find, name) for name in names]) if one]
         extents = await _together([partial(self.service.retriever.extent, one.name, None) for one in found])
         return [ListedDocument(*one) for one in zip(found, extents, strict=True)]

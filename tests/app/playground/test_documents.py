@@ -8,6 +8,7 @@ import pytest_asyncio
 from playwright.async_api import FilePayload, Page, expect
 
 from tests.app.conftest import hosted
+from tests.app.identity.conftest import Key, taking
 from tests.local.running_host import RunningHost
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
@@ -29,6 +30,7 @@ async def test_documents_are_uploaded_found_replaced_and_deleted(
     expected_errors.append("409")
     await page.goto(f"{empty.url}/#/documents")
     await expect(page.get_by_text("There are no documents here that you may see.")).to_be_visible()
+    await expect(page.get_by_text("Nobody signs in here")).to_be_visible()
     broken = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"nothing")
     await page.get_by_label("Folder").fill("animals")
     await page.get_by_label("Files").set_input_files([markdown("zebra.md", "Zebras have 42 stripes."), broken])
@@ -61,6 +63,33 @@ async def test_who_may_not_write_is_offered_nothing_to_write_with(
         await page.goto(f"{host.url}/#/documents")
         await expect(page.get_by_text("There are no documents here that you may see.")).to_be_visible()
         await expect(page.get_by_role("region", name="Upload")).to_have_count(0)
+        await page.goto("about:blank")  # before the host ends
+
+
+async def test_a_persons_own_documents_are_added_listed_and_deleted(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ada = Key("ada")
+    async with hosted(tmp_path_factory.mktemp("own"), taking(ada) | {"LIMIT_CALLER_DOCUMENTS": "3"}) as host:
+        await page.goto(host.url)
+        await page.get_by_label("API key").fill(ada.made[0])
+        await page.keyboard.press("Enter")
+        await page.goto(f"{host.url}/#/documents")
+        mine = page.get_by_role("region", name="My documents", exact=True)
+        await mine.get_by_label("Files").set_input_files([markdown(f"{name}.md", "Zebras.") for name in "abc"])
+        listed = mine.get_by_role("list", name="My documents").get_by_role("listitem")
+        await expect(listed).to_have_count(3)
+        await expect(listed.first).to_contain_text(re.compile(r"^a\.md.* · kept until \w+ \d{1,2}, \d{4}$", re.DOTALL))
+        await expect(mine).to_contain_text("3 of 3 documents, 21 bytes of 100.0 MB, 3 of 5,000 pages.")
+        async with page.expect_download() as saved:
+            await listed.first.get_by_role("button", name="a.md", exact=True).click()
+        assert (await saved.value).suggested_filename == "a.md"
+        await mine.get_by_role("button", name="Delete a.md").click()
+        await mine.get_by_role("button", name="Delete for good").click()
+        await expect(listed).to_have_count(2)
+        await mine.get_by_role("button", name="Delete all of mine").click()
+        await mine.get_by_role("button", name="Delete for good").click()
+        await expect(mine).to_contain_text("0 of 3 documents")
         await page.goto("about:blank")  # before the host ends
 
 

@@ -17,9 +17,13 @@ const WORDS = {
   failed: t("turn.failed"),
 };
 
-/** @param {{ onDone: () => void }} props called after each upload. */
-export function UploadArea({ onDone }) {
-  const folder = useSignal("");
+/**
+ * @param {{ onDone: () => void, folder?: string }} props
+ *   `onDone` is called after each upload; `folder`: where all of them go, else the reader says.
+ */
+export function UploadArea({ onDone, folder: always }) {
+  const folder = useSignal(always ?? "");
+  const here = uploads.value.filter((one) => one.name.startsWith("mine/") === Boolean(always));
   const isOver = useSignal(false);
   /** @param {FileList | null | undefined} files */
   const begin = (files) => upload([...(files ?? [])], folder.value, onDone);
@@ -41,19 +45,19 @@ export function UploadArea({ onDone }) {
   const onInput = (/** @type {any} */ event) => (folder.value = event.currentTarget.value);
   return html`<section
     class=${`drop${isOver.value ? " over" : ""}`}
-    aria-label=${t("uploads.area")}
+    aria-label=${always ? t("mine.area") : t("uploads.area")}
     onDragOver=${onDragOver}
     onDragLeave=${() => (isOver.value = false)}
     onDrop=${onDrop}
   >
-    <p>${t("uploads.drop")}</p>
+    <p>${always ? t("mine.drop") : t("uploads.drop")}</p>
     <div class="drop-options">
       <label class="button primary"><${Icon} name="upload" />${t("uploads.choose")}<input type="file" class="visually-hidden" multiple onChange=${onChange} /></label>
-      <label>${t("uploads.folder")} <input type="text" placeholder=${t("uploads.noFolder")} value=${folder.value} onInput=${onInput} /></label>
+      ${!always && html`<label>${t("uploads.folder")} <input type="text" placeholder=${t("uploads.noFolder")} value=${folder.value} onInput=${onInput} /></label>`}
     </div>
-    ${uploads.value.length > 0 &&
+    ${here.length > 0 &&
     html`<ul class="uploads" aria-label=${t("uploads.list")}>
-      ${uploads.value.map((one) => html`<${Progress} key=${one.id} one=${one} onDone=${onDone} />`)}
+      ${here.map((one) => html`<${Progress} key=${one.id} one=${one} onDone=${onDone} />`)}
     </ul>`}
   </section>`;
 }

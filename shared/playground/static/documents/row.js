@@ -1,0 +1,46 @@
+/** A document in a list, with what can be done with it. */
+import { apiUrl } from "../api/http.js";
+import { html, useSignal } from "../html.js";
+import { download } from "../sources/documents.js";
+import { pathOf } from "./uploads.js";
+import { kindOf, sizeOf } from "./words.js";
+import { day, t } from "../texts.js";
+
+/** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
+
+/**
+ * @param {{ one: Listed, remove: ((name: string) => void) | null, until?: string, isOwn?: boolean }} props
+ *   `remove`: null, where the reader may not; `until`: when the document goes by itself.
+ */
+export function Row({ one, remove, until = "", isOwn = false }) {
+  const isAsking = useSignal(false);
+  const { name, size, last_modified, passages, pages, left_out } = one;
+  const shown = isOwn ? name.replace(/^mine\//, "") : name;
+  const facts = [
+    passages ? t("documents.passages", { n: passages }) : t("documents.notIndexed"),
+    pages && pages > 1 ? t("documents.pages", { n: pages }) : "",
+    sizeOf(size),
+    kindOf(name),
+    day(last_modified),
+    until,
+  ];
+  const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
+  return html`<li aria-label=${shown}>
+    <div class="document-name">
+      ${isOwn
+        ? html`<button type="button" class="plain name" onClick=${() => download(name)}>${shown}</button>`
+        : html`<a href=${content} target="_blank" rel="noopener">${shown}</a>`}
+      ${remove &&
+      !isAsking.value &&
+      html`<button type="button" class="plain" aria-label=${t("documents.deleteOne", { name: shown })} onClick=${() => (isAsking.value = true)}>${t("chats.delete")}</button>`}
+    </div>
+    <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
+    ${left_out && html`<p class="warn">${t("documents.leftOut", { why: left_out })}</p>`}
+    ${isAsking.value &&
+    html`<p role="group" aria-label=${t("documents.deleteSure", { name: shown })}>
+      ${t("documents.deleteIt")}${" "}
+      <button type="button" onClick=${() => remove?.(name)}>${t("documents.forGood")}</button>${" "}
+      <button type="button" class="plain" onClick=${() => (isAsking.value = false)}>${t("documents.keep")}</button>
+    </p>`}
+  </li>`;
+}
