@@ -399,6 +399,12 @@ async def playground_agents(req: Request) -> Response:
     return await playground.playground_agents(req)
 
 
+@app.route("playground/begin", methods=["GET"])
+async def playground_begin(req: Request) -> Response:
+    """What there is to ask about, for the playground's first screen. It comes before `playground_file` as well."""
+    return await playground.playground_begin(req)
+
+
 @app.route("docs", methods=["GET", "HEAD"])
 async def api_page(req: Request) -> Response:
     """The OpenAPI document as a page."""

@@ -188,6 +188,17 @@ class PlaygroundTeam(TypedDict):
     yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
 
 
+class PlaygroundBegin(TypedDict):
+    """What there is to ask about."""
+
+    topics: list[Annotated[str, Field(description="A heading, a title, or a question that a document answers.")]]
+    documents: Annotated[
+        int | None,
+        Field(description="How many documents the index has; null: not known, or not for this caller."),
+    ]
+    model: Annotated[str | None, Field(description="The model that answers; null: the documents are quoted.")]
+
+
 ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
 _CHAT_ID = Parameter("path", "id", "The chat's id, which the client made.")
@@ -308,6 +319,16 @@ ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
         {200: Answer("The team.", PlaygroundTeam)},
         tag="chat",
         errors=(*CALLER_ERRORS, NotFound, RateLimited),
+        visible=False,
+    ),
+    _get(
+        "playground/begin",
+        "get_playground_begin",
+        "Get what there is to ask about",
+        "For the playground's first screen: topics of documents that the caller may see, and which model answers.",
+        {200: Answer("The topics.", PlaygroundBegin)},
+        tag="chat",
+        errors=(*CALLER_ERRORS, NotFound, NotAllowed, RateLimited, TooSlow),
         visible=False,
     ),
     _document("openapi.json", "get_openapi", "OpenAPI 3.1", OpenapiDocument),

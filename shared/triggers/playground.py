@@ -11,15 +11,21 @@ from werkzeug.http import parse_accept_header
 
 from shared import app
 from shared.agents.definitions import Agents, Pattern, as_yaml
-from shared.errors import NotConfigured, NotFound
+from shared.chat_types import Json, RequestContext
+from shared.errors import NotConfigured, NotFound, TooSlow
+from shared.identity import access_of
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
+from shared.retrieval.topics import topics_of
 from shared.settings import Settings
+from shared.triggers.budget import admit
 from shared.triggers.byte_ranges import is_known
-from shared.triggers.errors import answering, json_response
+from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
+_PATIENCE = 10.0
+"""Seconds for what there is to ask about."""
 _STRICT = "; require-trusted-types-for 'script'; trusted-types dompurify playground"
 
 
@@ -96,6 +102,33 @@ async def playground_agents(request: Request) -> Response:
             **team.model_dump(mode="json"),
             "patterns": [pattern.value for pattern in Pattern],
             "yaml": await asyncio.to_thread(as_yaml, team),
+        }
+    )
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+@answering
+async def playground_begin(request: Request) -> Response:
+    """`GET /playground/begin`: topics of the documents that the caller may see, how many there are, and who answers."""
+    settings = _require_on()
+    service = await app.get_service()
+    caller = await service.identity.caller(request.headers)
+    admit(request, service, caller)
+    context = RequestContext(
+        invocation_id(request), deadline_of(request, _PATIENCE), caller, access_of(caller, service.settings)
+    )
+    try:
+        async with asyncio.timeout_at(context.deadline):
+            topics = await topics_of(service.documents, service.retriever, context)
+            facts = (await service.retriever.check()).facts
+    except TimeoutError as exc:
+        raise TooSlow("The documents took too long to read. Try again.") from exc
+    response = json_response(
+        {
+            "topics": list[Json](topics),
+            "documents": None if context.access else facts.get("documents"),
+            "model": settings.azure_openai_chat_deployment or settings.openai_chat_model,
         }
     )
     response.headers["cache-control"] = "no-store"

@@ -70,6 +70,7 @@ PROTECTED = [
     ("GET", "/ai-chat/list_uploaded"),
     ("POST", "/ai-chat/delete_uploaded"),
     ("GET", "/playground/team"),
+    ("GET", "/playground/begin"),
 ]
 OPEN = ["/health", "/openapi.json", "/swagger.json", "/ai-chat/config", "/ai-chat/auth_setup", "/", "/docs"]
 

@@ -214,7 +214,7 @@ async def test_where_it_is_off_nothing_of_it_is_there(
 ) -> None:
     files = (await files_of(http, built_in)).removeprefix(built_in.url)
     async with hosted(data_dir, settings) as host:
-        for path in ("", "/", "/docs", f"{files}/app.js", "/playground/team"):
+        for path in ("", "/", "/docs", f"{files}/app.js", "/playground/team", "/playground/begin"):
             async with http.get(host.url + path) as response:
                 assert response.status == 404, path
                 assert "PLAYGROUND=on" in (await response.json())["error"]

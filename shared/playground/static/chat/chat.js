@@ -1,7 +1,7 @@
 /** The chat: the open conversation, and where the next question is written. */
 import { about } from "../about.js";
 import { request } from "../api/http.js";
-import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { ErrorText } from "../error_text.js";
 import { Icon } from "../icon.js";
 import { place, rooms } from "../shell.js";
@@ -13,11 +13,8 @@ import { Spoken } from "./spoken.js";
 import { TurnView } from "./turn.js";
 import { rich, t } from "../texts.js";
 
-const QUESTIONS = [
-  "How many vacation days do I get after five years?",
-  "What does the Standard plan pay for dental care?",
-  "Wie viele Urlaubstage bekomme ich?",
-];
+/** What there is to ask about. @type {import("../types.js").Signal<{ topics: string[], documents: number | null, model: string | null } | null>} */
+const beginning = signal(null);
 const NEAR_THE_END = 60;
 
 rooms.places.push({ path: "/", title: t("chat.title"), view: ChatPage });
@@ -152,9 +149,17 @@ const lengthOf = (turn) =>
   turn ? turn.agents.peek().reduce((sum, agent) => sum + agent.text.peek().length, turn.text.peek().length) : 0;
 
 function Empty() {
+  useEffect(() => {
+    // Without an answer the page has no questions to begin with; what is wrong is told where one is asked.
+    request("/playground/begin").then(async (response) => (beginning.value = await response.json())).catch(() => {});
+  }, []);
+  const { topics = [], documents = null, model = null } = beginning.value ?? {};
+  const questions = topics.map((topic) => (topic.endsWith("?") ? topic : t("chat.topic", { topic })));
   return html`<div class="welcome">
     <h2>${t("chat.ask")}</h2>
     <p class="quiet">${t("chat.welcome")}</p>
-    <div class="followups" role="group" aria-label=${t("chat.starters")}>${QUESTIONS.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}</div>
+    ${questions.length > 0 && html`<div class="followups" role="group" aria-label=${t("chat.starters")}>${questions.map((text) => html`<button onClick=${() => send(text)}>${text}</button>`)}</div>`}
+    ${documents !== null && html`<p class="quiet small">${documents ? t("chat.documents", { n: documents }) : t("chat.noDocuments")}</p>`}
+    ${model && html`<p class="quiet small">${rich("chat.model", { model: html`<strong>${model}</strong>` })}</p>`}
   </div>`;
 }
