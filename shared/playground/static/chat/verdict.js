@@ -47,8 +47,8 @@ export function View({ turn }) {
     if (rating === "down" || (await judge({ rating: "down", comment, expected }))) isAsked.value = true;
   };
   return html`
-    <button class="plain thumb" aria-label=${t("verdict.good")} title=${t("verdict.good")} aria-pressed=${rating === "up"} onClick=${good}><${Icon} name="thumbs-up" /></button>
-    <button ref=${down} class="plain thumb" aria-label=${t("verdict.bad")} title=${t("verdict.bad")} aria-pressed=${rating === "down"} aria-expanded=${isAsked.value} onClick=${bad}><${Icon} name="thumbs-down" /></button>
+    <span class="thumbs"><button class="plain thumb" aria-label=${t("verdict.good")} title=${t("verdict.good")} aria-pressed=${rating === "up"} onClick=${good}><${Icon} name="thumbs-up" /></button>
+    <button ref=${down} class="plain thumb" aria-label=${t("verdict.bad")} title=${t("verdict.bad")} aria-pressed=${rating === "down"} aria-expanded=${isAsked.value} onClick=${bad}><${Icon} name="thumbs-down" /></button></span>
     <span class="quiet said" role="status">${!isAsked.value && said.value}</span>
     ${problem.value && html`<span class="bad" role="alert">${problem.value}</span>`}
     ${isAsked.value && html`<${Why} verdict=${turn.verdict.value} judge=${judge} close=${close} />`}
@@ -77,7 +77,7 @@ function Why({ verdict, judge, close }) {
   return html`<form class="verdict" aria-label=${t("verdict.form")} onSubmit=${submit} onKeyDown=${onKey}>
     <label>${t("verdict.wrong")} <textarea ref=${first} dir="auto" rows="2" maxlength=${LONGEST} value=${comment.value} onInput=${into(comment)}></textarea></label>
     <label>${t("verdict.expected")} <textarea dir="auto" rows="2" maxlength=${LONGEST} value=${expected.value} onInput=${into(expected)}></textarea></label>
-    <p class="quiet small">${rich("verdict.help")}</p>
+    <p class="quiet">${rich("verdict.help")}</p>
     <div class="actions"><button type="button" onClick=${close}>${t("turn.cancel")}</button><button type="submit" class="primary">${t("verdict.send")}</button></div>
   </form>`;
 }
