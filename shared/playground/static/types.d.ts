@@ -16,6 +16,8 @@ export interface Source {
   title: string;
   url: string;
   text: string;
+  /** A file of the conversation instead of a passage. */
+  file?: Attachment;
 }
 
 export interface Thought {

@@ -55,10 +55,16 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
     assert "The dentist is in Kiel." in str(openai.chats[-1].body)
     await expect(turn(page).get_by_role("list", name="Attached files")).to_contain_text("notes.txt")
     await expect(attached(page)).to_have_count(0)
+    await expect(answer(page)).not_to_contain_text("unverified")
+    await page.get_by_role("button", name="Source 1: notes.txt").click()
+    viewer = page.get_by_role("region", name="Document")
+    await expect(viewer).to_contain_text("The dentist is in Kiel.")
+    await expect(viewer).to_contain_text("It is attached to the conversation.")
     openai.call_tool("search_sources", {"search_queries": ["opening hours"]})
-    openai.reply("At nine.")
+    openai.reply("At nine, in Kiel [notes.txt].")
     await ask_on(page, "When does it open?")
-    await expect(answer(page)).to_contain_text("At nine.")
+    await expect(answer(page)).to_contain_text("At nine, in Kiel")
+    await expect(page.get_by_role("button", name="Source 1: notes.txt")).to_have_count(2)
     assert "The dentist is in Kiel." in str(openai.chats[-1].body)
 
 

@@ -2,6 +2,7 @@
 import { copyFrom } from "../copy.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef } from "../html.js";
 import { showTab } from "../shell.js";
+import { withAttached } from "../sources/attached.js";
 import { citationsIn } from "../sources/cited.js";
 import { openSource, selectedId } from "../state.js";
 import { AnswerRenderer, purified } from "./markdown.js";
@@ -17,12 +18,13 @@ import { decorate, isDecorated, morph } from "./morph.js";
  */
 export function View({ turn, text, sources, isWhole }) {
   const renderer = useMemo(() => new AnswerRenderer(), [turn]);
-  const blocks = renderer.render(text.value, sources, isWhole);
+  const citable = useMemo(() => withAttached(sources, turn), [turn, sources]);
+  const blocks = renderer.render(text.value, citable, isWhole);
   /** @param {MouseEvent} event */
   const act = (event) => {
     const button = event.target instanceof Element ? event.target.closest("button") : null;
     if (button?.dataset.cite) {
-      const citation = citationsIn(text.value, sources)[Number(button.dataset.citation)];
+      const citation = citationsIn(text.value, citable)[Number(button.dataset.citation)];
       if (!citation) return;
       selectedId.value = turn.id;
       openSource.value = { turn, source: citation.source, sentence: citation.sentence };

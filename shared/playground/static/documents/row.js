@@ -28,7 +28,7 @@ export function Row({ one, remove, until = "", isOwn = false }) {
   return html`<li aria-label=${shown}>
     <div class="document-name">
       ${isOwn
-        ? html`<button type="button" class="plain name" onClick=${() => download(name)}>${shown}</button>`
+        ? html`<button type="button" class="plain name" onClick=${() => download({ id: name })}>${shown}</button>`
         : html`<a href=${content} target="_blank" rel="noopener">${shown}</a>`}
       ${remove &&
       !isAsking.value &&

@@ -43,8 +43,9 @@ export async function load(source, signal) {
   const { name, page } = placeOf(source.id);
   const suffix = /\.([a-z0-9]{1,8})$/iu.exec(name)?.[1]?.toLowerCase() ?? "";
   const kind = kindOf(suffix);
-  if (kind === "passage") return { kind, why: t("sources.asText") };
-  const response = await request(pathOf(name), { signal });
+  if (source.file && !source.file.data) return { kind: "passage", why: t("sources.notKept") };
+  if (kind === "passage") return { kind, why: source.file ? t("sources.notShown") : t("sources.asText") };
+  const response = await contentOf(source, signal);
   const size = Number(response.headers.get("content-length"));
   if (kind === "pdf") {
     if (size > LARGEST_PDF) return await tooLarge(response);
@@ -92,12 +93,23 @@ async function textOf(response) {
 }
 
 /**
- * Save the file of a source. A link would not send the caller's key.
- * @param {string} id
+ * The bytes of a source: of a file that the reader has attached, or of a document of the app.
+ * @param {Pick<import("../types.js").Source, "id" | "file">} source
+ * @param {AbortSignal} [signal]
  */
-export async function download(id) {
-  const { name } = placeOf(id);
-  const response = await request(pathOf(name));
+async function contentOf({ id, file }, signal) {
+  if (!file) return await request(pathOf(placeOf(id).name), signal ? { signal } : {});
+  const bytes = Uint8Array.from(atob(file.data), (sign) => sign.charCodeAt(0));
+  return new Response(bytes, { headers: { "content-type": file.type.startsWith("text/") ? `${file.type}; charset=utf-8` : file.type } });
+}
+
+/**
+ * Save the file of a source. A link would not send the caller's key.
+ * @param {Pick<import("../types.js").Source, "id" | "file">} source
+ */
+export async function download(source) {
+  const { name } = placeOf(source.id);
+  const response = await contentOf(source);
   const url = URL.createObjectURL(await response.blob());
   const link = document.createElement("a");
   link.href = url;

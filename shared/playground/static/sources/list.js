@@ -4,7 +4,7 @@ import { openSource, selected } from "../state.js";
 import { keyOf } from "./cited.js";
 import { placeOf } from "./documents.js";
 import { excerptOf } from "./excerpt.js";
-import { Reason, Viewer } from "./viewer.js";
+import { Viewer, WhyThis } from "./viewer.js";
 import { reasonsOf, unverifiedIn } from "./why.js";
 import { t } from "../texts.js";
 
@@ -65,10 +65,10 @@ function Card({ why }) {
         ${number ? html`<span class="number">${number}</span>` : null}
         <span class="file">${name}</span>${page ? html`<span class="quiet"> ${t("sources.page", { page: String(page) })}</span>` : null}
       </button>
-      ${[...excerpts.values()].slice(0, MOST_EXCERPTS).map(({ before, closest, after }) => html`<p class="excerpt" dir="auto">
+      ${!source.file && [...excerpts.values()].slice(0, MOST_EXCERPTS).map(({ before, closest, after }) => html`<p class="excerpt" dir="auto">
         ${before} ${closest && (number ? html`<strong>${closest}</strong>` : closest)} ${after}
       </p>`)}
-      <details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>
+      <${WhyThis} why=${why} />
     </li>
   `;
 }

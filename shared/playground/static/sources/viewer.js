@@ -39,15 +39,15 @@ export function Viewer({ why }) {
       if (url) URL.revokeObjectURL(url);
     };
   }, [source.id]);
-  const save = () => download(source.id).catch((error) => (problem.value = error.message));
+  const save = () => download(source).catch((error) => (problem.value = error.message));
   return html`
     <section class="viewer" aria-label=${t("viewer.document")}>
       <div class="viewer-bar">
         <button class="plain" onClick=${() => (openSource.value = null)}><${Icon} name="arrow-left" />${t("viewer.all")}</button>
-        <button onClick=${save}><${Icon} name="download" />${t("viewer.download")}</button>
+        ${(!source.file || source.file.data) && html`<button onClick=${save}><${Icon} name="download" />${t("viewer.download")}</button>`}
       </div>
       <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">${t("sources.page", { page: String(page) })}</span>` : null}</h2>
-      <details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>
+      <${WhyThis} why=${why} />
       ${problem.value && html`<div class="notice bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
       ${!shown.value && !problem.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
       ${shown.value && html`<${Document} shown=${shown.value} source=${source} cited=${cited} />`}
@@ -57,7 +57,13 @@ export function Viewer({ why }) {
 }
 
 /** @param {{ why: Why }} props */
-export function Reason({ why }) {
+export function WhyThis({ why }) {
+  if (why.source.file) return html`<p class="quiet">${t("sources.attached")}</p>`;
+  return html`<details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>`;
+}
+
+/** @param {{ why: Why }} props */
+function Reason({ why }) {
   return html`
     <dl class="reason">
       <dt>${t("why.rank")}</dt><dd>${t("why.rankOf", { rank: why.rank })}</dd>
@@ -100,7 +106,7 @@ function Elements({ shown, passage, cited }) {
     const mark = markCited(element, passage, cited);
     mark?.scrollIntoView({ block: "center" });
     const cut = shown.kind === "text" && shown.isCut ? `${t("viewer.cut")} ` : "";
-    note.value = cut + (mark ? "" : t("viewer.noPassage"));
+    note.value = cut + (mark || !passage ? "" : t("viewer.noPassage"));
   }, [shown, passage, cited]);
   return html`
     <p class="quiet small" role="status">${note.value}</p>
@@ -110,5 +116,5 @@ function Elements({ shown, passage, cited }) {
 
 /** @param {{ source: import("../types.js").Source }} props */
 function Passage({ source }) {
-  return html`<blockquote class="document plain-text"><mark class="passage">${source.text}</mark></blockquote>`;
+  return source.text && html`<blockquote class="document plain-text"><mark class="passage">${source.text}</mark></blockquote>`;
 }

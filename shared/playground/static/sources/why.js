@@ -1,4 +1,5 @@
 /** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
+import { withAttached } from "./attached.js";
 import { citationsIn, keyOf } from "./cited.js";
 import { stemOf, stemsOf } from "./words.js";
 
@@ -39,7 +40,7 @@ export function thoughtsOf(turn) {
 
 /** The citations of an answer, in order. @param {Turn} turn */
 function citationsOf(turn) {
-  const sources = sourcesOf(turn);
+  const sources = withAttached(sourcesOf(turn), turn);
   return textsOf(turn).flatMap((text) => citationsIn(text, sources));
 }
 
@@ -60,7 +61,8 @@ export function reasonsOf(turn) {
   const cited = [...new Set(citations.map((citation) => keyOf(citation.source)))]; // the place of a passage is its number
   const scores = scoresIn(thoughtsOf(turn));
   const words = wordsOf(turn.question);
-  const reasons = sourcesOf(turn).map((source, index) => {
+  const citable = withAttached(sourcesOf(turn), turn).filter((source) => !source.file || cited.includes(keyOf(source)));
+  const reasons = citable.map((source, index) => {
     const has = stemsOf(source.text);
     const key = keyOf(source);
     return {
