@@ -331,7 +331,7 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"forwardedProps": {"overrides": {"top": 0}}}, "forwardedProps.overrides.top: "),
     ({"context": {"overrides": {"top": 1}}}, "Overrides go into forwardedProps"),
     ({"context": [None] * 1_001}, "context: "),
-    ({"resume": [{"interruptId": "1", "status": "resolved"}]}, "resume: should be left out"),
+    ({"resume": [{"status": "resolved"}]}, "resume[0].interruptId: "),
 ]
 
 
