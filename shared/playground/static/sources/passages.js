@@ -82,7 +82,8 @@ export function markIn(root, passage, kind = "passage", inside = "") {
     const length = node.data.length;
     const inside = ranges
       .map(([start, end]) => [Math.max(start - offset, 0), Math.min(end - offset, length)])
-      .filter(([start, end]) => /** @type {number} */ (start) < /** @type {number} */ (end));
+      .filter(([start, end]) => /** @type {number} */ (start) < /** @type {number} */ (end))
+      .filter(([start, end]) => node.data.slice(start, end).trim()); // a mark between two cells of a table would be a cell
     for (const [start, end] of inside.reverse()) {
       const mark = markPart(node, /** @type {number} */ (start), /** @type {number} */ (end), kind);
       if (!first || mark.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING) first = mark;
