@@ -246,6 +246,7 @@ def _identity(settings: AllFields) -> Iterator[str]:
         yield f"AUTH_MODE is none: ACCESS_CONTROL={settings.access_control} needs callers who sign in."
     yield from _named(settings, "DOCUMENTS_WRITERS", settings.writers, "write")
     yield from _named(settings, "FEEDBACK_READERS", settings.verdict_readers, "read")
+    yield from _named(settings, "APPROVERS", settings.approvers_named, "decide about calls")
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _keys(settings)
 

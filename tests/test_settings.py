@@ -268,6 +268,10 @@ def test_what_the_platform_and_libraries_read_is_never_taken_for_a_misspelling()
             {"DOCUMENTS_WRITERS": "Everyone", "AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True"},
             "DOCUMENTS_WRITERS should have ids of groups. For everybody who is signed in it is all, else nobody.",
         ),
+        (
+            {"APPROVERS": "boss"},
+            "APPROVERS names callers, and nobody signs in: set it to all or nobody, or set AUTH_MODE.",
+        ),
         ({"CHAT_MAX_TOKENS": "4k"}, "CHAT_MAX_TOKENS: should be a whole number."),
         (
             {"RAI_MODE": "annotate", "RAI_ON_ERROR": "block", "RAI_ENDPOINT": "localhost:50051"},

@@ -5,10 +5,11 @@ saw first. A server that is down offers nothing, and the turn goes on without it
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shared.chat_types import ChatRequest, Json, PartHealth, RequestContext
+from shared.errors import NotConfigured
 from shared.identity.caller_tokens import CallerTokens
 from shared.settings import Settings
 from shared.tools import Tool
@@ -36,17 +37,18 @@ class ToolServers:
         tokens: The tokens of callers; None if nothing is called on their behalf.
 
     Raises:
-        NotConfigured: a setting that a server needs is missing.
+        NotConfigured: a setting that a server needs is missing, or everybody could agree to everybody's calls.
     """
 
     def __init__(
         self,
-        servers: Iterable[ToolServer | Api],
+        servers: Sequence[ToolServer | Api],
         folder: Path,
         settings: Settings,
         environment: Mapping[str, str],
         tokens: CallerTokens | None = None,
     ) -> None:
+        _require_sign_in(servers, settings)
         self._connections = Connections()
         self._signing_in = SigningIn(settings, environment, tokens, self._connections)
         self._servers = [Served(one, self._source(one, folder)) for one in servers]
@@ -87,3 +89,16 @@ class ToolServers:
             await server.aclose()
         await self._signing_in.aclose()
         await self._connections.aclose()
+
+
+def _require_sign_in(servers: Sequence[ToolServer | Api], settings: Settings) -> None:
+    if not settings.in_azure or settings.auth_mode != "none" or settings.approvals_without_sign_in:
+        return
+    for server in servers:
+        for name, allowed in server.allowed.items():
+            if allowed.approval != "never":
+                raise NotConfigured(
+                    f"AUTH_MODE is none, and {server.name}.{name} needs a person's consent: everybody who reaches the "
+                    "app could agree. Set AUTH_MODE, or `approval: never` for all tools in AGENTS_FILE that only read; "
+                    "APPROVALS_WITHOUT_SIGN_IN=true accepts it."
+                )

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,6 +44,8 @@ class Crm:
     """What it says of each order; empty: what is so."""
     before: Callable[[], None] | None = None
     """Done before an order is dropped."""
+    looking: Callable[[], Awaitable[object]] | None = None
+    """Awaited before an order is looked up."""
 
 
 @asynccontextmanager
@@ -52,9 +54,11 @@ async def crm(told: str = "Drop an order.") -> AsyncGenerator[Crm]:
     done, server = Crm(), MCPServer("crm")
 
     @server.tool()
-    def look(number: int, note: str = "") -> str:
+    async def look(number: int, note: str = "") -> str:
         """Look up an order."""
         del note
+        if done.looking:
+            await done.looking()
         done.looked.append(number)
         return done.says or f"order {number} is open"
 
@@ -70,14 +74,14 @@ async def crm(told: str = "Drop an order.") -> AsyncGenerator[Crm]:
         yield done
 
 
-def agents_file(folder: Path, url: str, *, pattern: str = "sequential", agents: str = "") -> Path:
+def agents_file(folder: Path, url: str, *, pattern: str = "sequential", agents: str = "", auth: str = "none") -> Path:
     file = folder / "agents.yaml"
     file.write_text(f"""\
 team: {{pattern: {pattern}}}
 tool_servers:
   - name: crm
     url: {url}
-    auth: none
+    auth: {auth}
     tools:
       look: {{approval: never}}
       drop: {{}}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from shared.agents.definitions import Pattern
 from shared.agents.gate import Gate, Hands
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Caller, Decision, Role, ToolCall
-from shared.errors import Decided, NotFound
+from shared.errors import Decided, NotConfigured, NotFound
 from shared.events import (
     AgentMessage,
     CompletionStarted,
@@ -252,15 +253,73 @@ async def test_what_a_tool_returns_asks_for_consent_like_anything_else(
     assert tool_texts(service)[0].count("</result>") == 1
 
 
-async def test_no_call_of_a_round_runs_before_all_that_need_consent_are_decided(
-    clerk: Desk, server: Crm, service: OpenAIStandIn
-) -> None:
-    calls = [("crm_look", {"number": 7}), ("crm_drop", {"name": "x"}), ("crm_drop", {"name": "x"})]
+def call_at_once(service: OpenAIStandIn, *calls: tuple[str, dict[str, Any]]) -> None:
     made: Any = [
         {"index": at, "id": f"c{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
         for at, (name, given) in enumerate(calls)
     ]
     service.reply(service.chunk({"tool_calls": made}), finish_reason="tool_calls")
+
+
+async def test_calls_of_a_round_run_side_by_side_and_count_in_the_budget(
+    tmp_path: Path, server: Crm, service: OpenAIStandIn
+) -> None:
+    server.looking = asyncio.Barrier(2).wait  # neither ends before the other has begun
+    async with desk(tmp_path, server, service, env={"LIMIT_CALLER_REQUESTS_PER_MINUTE": "2"}) as clerk:
+        call_at_once(service, ("crm_look", {"number": 7}), ("crm_look", {"number": 8}))
+        service.call_tool("crm_look", {"number": 9})
+        service.reply("Done.")
+        _, events = await clerk.ask("Look.")
+    assert sorted(server.looked) == [7, 8]
+    assert [event.status for event in events if isinstance(event, ToolEnded)] == ["done", "done", "failed"]
+    assert "did not run" in tool_texts(service)[-1]
+
+
+async def test_who_stops_an_answer_stops_the_call_that_runs(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
+    arrived, left = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        arrived.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
+
+    server.looking = wait
+    service.call_tool("crm_look", {"number": 7})
+    asking = asyncio.create_task(clerk.ask("Look."))
+    await asyncio.wait_for(arrived.wait(), 20)
+    (run_id,) = {name[:32] async for name in clerk.runs.consents.store.names() if name.endswith("/state")}
+    await clerk.runs.stop(run_id, "anonymous")
+    await asyncio.wait_for(left.wait(), 20)
+    await asking
+    assert (server.looked, len(service.chats)) == ([], 1)
+
+
+async def test_the_key_of_a_server_is_in_no_record_event_log_or_prompt(
+    tmp_path: Path,
+    server: Crm,
+    service: OpenAIStandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("CRM_KEY", "s3cret-key")
+    caplog.set_level(logging.DEBUG)
+    async with desk(tmp_path, server, service, auth="{key: CRM_KEY}") as clerk:
+        call = await asked_to_drop(clerk, service, "order-x")
+        service.reply("Done.")
+        events = await clerk.decide(yes(call))
+        store = clerk.runs.consents.store
+        kept = b"".join([found.data async for name in store.names() if (found := await store.read(name))])
+    assert server.dropped == ["order-x"]
+    assert b"order-x" in kept
+    assert "s3cret-key" not in f"{kept}{events}{caplog.text}{[one.body for one in service.chats]}"
+
+
+async def test_no_call_of_a_round_runs_before_all_that_need_consent_are_decided(
+    clerk: Desk, server: Crm, service: OpenAIStandIn
+) -> None:
+    call_at_once(service, ("crm_look", {"number": 7}), ("crm_drop", {"name": "x"}), ("crm_drop", {"name": "x"}))
     _, events = await clerk.ask("Look and drop.")
     first, second = opened(events)
     assert (server.looked, server.dropped) == ([], [])
@@ -345,3 +404,14 @@ async def test_where_nobody_can_be_asked_a_call_that_needs_consent_does_not_run(
     gate.next_round()
     await gate.enter([ToolCall("1", "crm_drop", "{}")])
     assert "did not run" in (await gate.run("1", tool, {}, run)).text
+
+
+async def test_in_azure_nobody_agrees_without_sign_in_unless_the_settings_say_so(
+    tmp_path: Path, server: Crm, service: OpenAIStandIn
+) -> None:
+    azure = {"WEBSITE_SITE_NAME": "func-contoso"}
+    with pytest.raises(NotConfigured, match=r"AUTH_MODE is none, and crm\.drop needs a person's consent"):
+        async with desk(tmp_path, server, service, env=azure):
+            pass
+    async with desk(tmp_path, server, service, env={**azure, "APPROVALS_WITHOUT_SIGN_IN": "true"}) as clerk:
+        assert (await asked_to_drop(clerk, service)).tool == "drop"
