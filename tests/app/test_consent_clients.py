@@ -153,7 +153,7 @@ async def test_ai_sdk_asks_in_the_part_of_the_call(acting: Acting, version: str,
 
 @EITHER
 @pytest.mark.usefixtures("ag_ui")
-@pytest.mark.parametrize("version", [pytest.param("0.0.57", marks=pytest.mark.nightly), "1.0.0"])
+@pytest.mark.parametrize("version", [pytest.param("0.0.57", marks=pytest.mark.nightly), ag_ui.VERSIONS[-1]])
 async def test_ag_ui_interrupts_the_run(acting: Acting, version: str, approved: bool) -> None:
     acting.will_ask()
     acting.model.reply(SAID[approved])
