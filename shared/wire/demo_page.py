@@ -51,7 +51,8 @@ def config_json(settings: Settings, *, sees_images: bool) -> dict[str, Json]:
         "ragSendImageSources": images,
         "showVectorOption": settings.makes_vectors or settings.azure_search_vectorizer,
         "showSemanticRankerOption": settings.azure_search_semantic_configuration is not None,
-        "showUserUpload": settings.takes_uploads,
+        # Where the page does not sign in by itself, its button for uploads ends the page with an error.
+        "showUserUpload": settings.takes_uploads and settings.auth_mode == "bearer",
         "streamingEnabled": True,
         "showLanguagePicker": True,
         "showChatHistoryBrowser": True,

@@ -98,6 +98,7 @@ async def test_what_one_person_adds_no_other_finds_lists_opens_or_deletes(people
     assert await ada.send("GET", "/content/mine/nettle.txt") == (200, NETTLE)
     assert (await bob.send("GET", "/content/mine/nettle.txt"))[0] == 404
     assert (await bob.forget("nettle.txt"))[0] == 404
+    assert (await ada.send("GET", "/ai-chat/config"))[1]["showUserUpload"] is False  # the page cannot send keys
     _, listed = await ada.send("GET", "/documents/mine")
     assert [one["name"] for one in listed["documents"]] == ["mine/nettle.txt"]
     assert listed["used"] == {"documents": 1, "bytes": len(NETTLE), "pages": 1}

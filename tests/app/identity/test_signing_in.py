@@ -106,7 +106,8 @@ async def test_the_demos_page_is_told_to_sign_in_to_this_app_and_keeps_its_chats
     assert setup["msalConfig"]["auth"]["authority"] == f"{entra.authority}/{TENANT}"
     assert setup["tokenRequest"]["scopes"] == [f"{CLIENT}/.default"]
     async with http.get(f"{with_tokens.url}/ai-chat-2026-04/config") as response:
-        assert (await response.json())["showChatHistoryCosmos"] is True
+        config = await response.json()
+        assert (config["showChatHistoryCosmos"], config["showUserUpload"]) == (True, True)
     sessions = f"{with_tokens.url}/ai-chat-2026-04/chat_history/sessions"
     async with http.get(sessions, headers=entra.bearer()) as response:
         assert (await response.json())["sessions"] == []
