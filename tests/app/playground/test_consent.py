@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -125,9 +126,11 @@ async def test_whoever_follows_a_link_decides_on_the_page_of_the_approval(
     await ask(page, acting, "Cancel order 10.")
     await expect(card(page)).to_be_visible()
     other = await page.context.new_page()
-    response = await other.request.get(f"{acting.url}/approvals")
-    (approval,) = (await response.json())["approvals"]
-    await other.goto(f"{acting.url}#/approvals/{approval['id']}")
+    found: list[Any] = []
+    async with asyncio.timeout(60):  # on a busy machine the end of an answer does not wait for what is stored with it
+        while not found:
+            found = (await (await other.request.get(f"{acting.url}/approvals")).json())["approvals"]
+    await other.goto(f"{acting.url}#/approvals/{found[0]['id']}")
     await expect(card(other)).to_contain_text("crm.drop")
     assert await findings(other, axe()) == []
     openai.reply("Order 10 is cancelled.")
