@@ -9,7 +9,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
@@ -34,11 +34,8 @@ _MOST_TITLES = 6
 """Titles of documents that are named where nothing else can be said."""
 _LONGEST_TITLE = 80
 """Characters of a title that is named."""
-_LONGEST_SAMPLE = 5_000
-"""Characters of the sources that tell the language of the documents."""
 _DONE = "[[DONE]]"
 """Marker that ends a group chat. Used only if the agent's instructions contain it."""
-_NO_TOKENS = Usage(0, 0)
 _WORD = re.compile(r"\s*\S+\s?")
 """Text of one event: a word with the white space around it."""
 
@@ -71,18 +68,18 @@ class ExtractiveModel:
         yield CompletionStarted(f"extractive-{uuid4().hex}", int(time.time()), MODEL)
         if call := _tool_call(request):
             yield call
-            yield ModelFinished("tool_calls", _NO_TOKENS)
+            yield ModelFinished("tool_calls", Usage(0, 0))
             return
         # In a thread: analysing many long sources takes long and would block the event loop's other streams.
-        reply = await asyncio.to_thread(_answer, request, context.accept_language)
+        text, kind = await asyncio.to_thread(_answer, request, context.accept_language)
         reason = "stop"
-        for count, word in enumerate(_WORD.findall(reply.text)):
+        for count, word in enumerate(_WORD.findall(text)):
             if request.max_tokens is not None and count >= request.max_tokens:
                 reason = "length"
                 break
             yield ModelText(word)
             await asyncio.sleep(0)  # lets other tasks run between two words
-        yield ModelFinished(reason, _NO_TOKENS, answer_kind=reply.kind)
+        yield ModelFinished(reason, Usage(0, 0), answer_kind=kind)
 
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""
@@ -105,37 +102,37 @@ def _finder_of_models() -> Callable[[], Awaitable[str | None]]:
     return line_to_start_with
 
 
-class _Reply(NamedTuple):
-    text: str
-    """The whole answer, with citations and follow-up questions."""
-    kind: Literal["answer", "nearest", "nothing"] | None
-    """What it is; None: the message asked for nothing."""
+type _Reply = tuple[str, Literal["answer", "nearest", "nothing"] | None]
+"""The whole answer, with citations and follow-up questions, and what it is; None: the message asked for nothing."""
 
 
 def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
-        return _Reply(_ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer")
+        return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"
     asked = _user_questions(request)
-    passages = (*request.sources, *_attached(request.messages))
-    sample = "\n".join(passage.content for passage in passages)[:_LONGEST_SAMPLE]
+    files = [file for message in request.messages for file in message.files]
+    attached = (Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files)
+    passages = (*request.sources, *attached)
+    sample = "\n".join(passage.content for passage in passages)
     language = reply_language(reversed(asked), request.language, accept_language, sample)
+    note = f" {SAYINGS[language].only_quotes_files}" if files else ""
     if asks_for_nothing(asked):
-        return _without_statements(request, language, None)
+        return _without_statements(request, language, None, note)
     relevant = scored(standalone_query(asked), read_sources(passages), request.rarities)
     own, foreign = told_language(request.question), told_language(sample)
     is_foreign = own is not None and foreign is not None and own != foreign
     quotes = [] if is_foreign else _quotes(request, asked, relevant, said)
-    kind, text = "answer", written(quotes)
+    text, kind = written(quotes), "answer"
     if not quotes:
         if said or max((one.score for one in relevant), default=0.0) < _NEAR:
-            return _without_statements(request, language, "nothing", said=said)
+            return _without_statements(request, language, "nothing", note, said=said)
         quotes = [excerpt(relevant)]
         introduced = SAYINGS[language].nearest + (f" ({SAYINGS[foreign].name})" if foreign and is_foreign else "")
-        kind, text = "nearest", f"{introduced} {written(quotes)}{_about_files(request, language)}"
+        text, kind = f"{introduced} {written(quotes)}{note}", "nearest"
     if request.want_followups:
         text += followups(relevant, [one for quote in quotes for one in quote], asked, language)
-    return _Reply(text, kind)
+    return text, kind
 
 
 def _quotes(
@@ -152,7 +149,7 @@ def _quotes(
 
 
 def _without_statements(
-    request: ModelRequest, language: str, kind: Literal["nothing"] | None, *, said: Sequence[Statement] = ()
+    request: ModelRequest, language: str, kind: Literal["nothing"] | None, note: str, *, said: Sequence[Statement] = ()
 ) -> _Reply:
     """Make the reply to a question that no statement answers, and to a message that asks for nothing."""
     titles = request.titles or dict.fromkeys(source.title or source.sourcefile for source in request.sources)
@@ -166,33 +163,20 @@ def _without_statements(
     else:
         text = f"{sayings.nothing} {about}".strip() if kind else about or sayings.about.partition(".")[0] + "."
     if not said:
-        text += _about_files(request, language)
-        text += topic_questions(named, language) if request.want_followups and kind else ""
-    ends = _has_answered_before(request) or _can_only_summarize(request)
-    return _Reply(_ended(request, text) if ends else text, kind)
-
-
-def _about_files(request: ModelRequest, language: str) -> str:
-    """Say what can be expected of files, where they have no answer."""
-    return f" {SAYINGS[language].only_quotes_files}" if any(message.files for message in request.messages) else ""
+        text += note + (topic_questions(named, language) if request.want_followups and kind else "")
+    answers = (message.content for message in _since_question(request.messages) if message.role is Role.ASSISTANT)
+    return _ended(request, text) if any(answers) or _can_only_summarize(request) else text, kind
 
 
 def _can_only_summarize(request: ModelRequest) -> bool:
     """Whether the messages of other agents are the only source: no documents and no search tool."""
-    has_other_agents = any(message.author for message in request.messages)
-    return has_other_agents and not request.sources and _search_tool(request) is None
+    return not request.sources and _search_tool(request) is None and any(one.author for one in request.messages)
 
 
 def _ended(request: ModelRequest, text: str) -> str:
     """Append the marker that ends a group chat if the system messages ask for it."""
     wanted = any(message.role is Role.SYSTEM and _DONE in message.content for message in request.messages)
     return f"{text}\n{_DONE}" if wanted else text
-
-
-def _attached(messages: Sequence[Message]) -> list[Passage]:
-    """Convert the files attached to the conversation to passages, so that they are used like sources."""
-    files = [file for message in messages for file in message.files]
-    return [Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files]
 
 
 def _tool_call(request: ModelRequest) -> ToolCall | None:
@@ -213,14 +197,14 @@ def _search_tool(request: ModelRequest) -> ToolDefinition | None:
 
 def _user_questions(request: ModelRequest) -> list[str]:
     """Return the user's questions, oldest first; the last one without the sources that the prompt adds to it."""
-    asked = [message.content for message in request.messages if _is_from_user(message)]
+    asked = [message.content for message in request.messages if message.role is Role.USER and not message.author]
     return [*asked[:-1], request.question]
 
 
 def _agents_statements(request: ModelRequest) -> list[Statement]:
     """Return the cited statements in the agents' messages since the last question, in order and without duplicates."""
     found: list[Statement] = []
-    for message in _messages_since_question(request.messages):
+    for message in _since_question(request.messages):
         pieces = iter(CITATION.split(message.content) if message.role is not Role.TOOL else ())
         for text, sourcepage in zip(pieces, pieces, strict=False):
             one = read_statement(Statement(text.strip()), sourcepage, likely_language(text))
@@ -229,17 +213,7 @@ def _agents_statements(request: ModelRequest) -> list[Statement]:
     return found
 
 
-def _has_answered_before(request: ModelRequest) -> bool:
-    """Whether this agent has already answered since the user's last question."""
-    return any(
-        message.role is Role.ASSISTANT and message.content for message in _messages_since_question(request.messages)
-    )
-
-
-def _messages_since_question(messages: Sequence[Message]) -> Sequence[Message]:
-    last = max((number for number, message in enumerate(messages) if _is_from_user(message)), default=-1)
-    return messages[last + 1 :]
-
-
-def _is_from_user(message: Message) -> bool:
-    return message.role is Role.USER and message.author is None
+def _since_question(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return what agents have said since the user's last question, and the results of tools."""
+    from_user = (message.role is Role.USER and not message.author for message in messages)
+    return messages[max((number for number, is_ in enumerate(from_user, 1) if is_), default=0) :]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 
 from shared.chat_models.extractive.relevance import subject_words
-from shared.chat_models.extractive.sayings import GREETINGS
+from shared.chat_models.extractive.sayings import GREETINGS, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.words.stop_words import LIGHT
 from shared.words.terms import spelled, words
@@ -25,20 +25,16 @@ _ABOUT_US = re.compile(
 
 _REFERS_BACK = re.compile(
     r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
-    r"es|ihn|ihm|dies\w{0,2}|davon|dafür|dafuer|dazu|damit|daran|darauf|darüber|darueber|dabei|dort|denen|derselbe)\b",
+    r"es|ihn|ihm|dies\w{0,2}|davon|dafür|dafuer|dazu|damit|daran|darauf|darüber|darueber|dabei|dort|denen|derselbe|"
+    r"das(?!\s+(?-i:[A-ZÄÖÜ0-9])))\b",  # no noun or number follows
     re.IGNORECASE,
 )
-_GERMAN_PRONOUN_DAS = re.compile(r"\bdas\b(?!\s+[A-ZÄÖÜ0-9])")
-"""German `das` as a pronoun: no noun (capital letter) or number follows it."""
-_STARTS_AS_CONTINUATION = re.compile(
+_GOES_ON = re.compile(
     r"\s*(and|or|but|what about|how about|what else|why|also|und|oder|aber|auch|wie ist es|wie sieht es|was ist mit|"
-    r"warum|wieso|sonst)\b",
+    r"warum|wieso|sonst|(how many|wie ?viele) (are|can|do|may|must|should|kann|darf|muss|sind))\b",
     re.IGNORECASE,
 )
-_QUANTITY_WITHOUT_NOUN = re.compile(
-    r"\s*(how many|wie ?viele) (are|can|do|may|must|should|kann|darf|muss|sind)\b", re.IGNORECASE
-)
-"""`How many can I buy?` does not say of what."""
+"""The beginning of a question that goes on from another. `How many can I buy?` does not say of what."""
 _REFERS_TO_NOTHING = re.compile(
     r"\b(this|these|dies\w{0,2}) (year|month|week|quarter|summer|winter|jahr|monat|woche|quartal|sommer|winter)\w*|"
     r"\bit (take|takes|cost|possible|allowed|necessary|matter|ok|okay) (\w+ ){0,2}?(to|until|if|when|before)\b|"
@@ -62,23 +58,12 @@ _MOST_FOLLOWUPS = 3
 _LONGEST_TOPIC = 80
 """Maximum length of a topic in a follow-up question, in characters."""
 
-_TEMPLATES = {
-    "en": "What do the documents say about “{topic}”?",
-    "de": "Was steht in den Dokumenten zu „{topic}“?",
-    "es": "¿{topic}?",
-    "el": "{topic};",
-    **dict.fromkeys(("ar", "fa"), "{topic}؟"),
-    **dict.fromkeys(("zh", "ja"), "{topic}？"),
-}
-"""How a topic becomes a question, by language. In others it is the topic with a question mark."""
 _QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_TOPIC = 6
 """Characters of a name or a word that can be a topic."""
-_UNSPACED = (
-    (re.compile("[\u3400-\u9fff\uf900-\ufaff]{2,}"), range(2, 7)),
-    (re.compile("[\uac00-\ud7a3]{3,}"), range(3, 7)),
-)
-"""Han and Hangul, with the numbers of characters of topics: parts of words, which have no spaces or have endings."""
+_UNSPACED = re.compile("[\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]{2,}")
+_LENGTHS = range(2, 7)
+"""Characters of topics in Han and Hangul: parts of words, which have no spaces or have endings."""
 
 
 def asks_for_nothing(questions: Sequence[str]) -> bool:
@@ -124,14 +109,14 @@ def followups(statements: Sequence[Statement], answer: Sequence[Statement], aske
         language: Language of the follow-up questions.
     """
     languages = tuple({one.language: None for one in statements})
-    known = [_subject(one, languages) for one in (*asked, *(one.topic or "" for one in answer))]
+    known = [*filter(None, (_subject(one, languages) for one in (*asked, *(one.topic or "" for one in answer))))]
     said = {one.text for one in answer}
     answering = {one.sourcepage for one in answer}
     unsaid = [one for one in statements if one.text not in said]
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
         subject = _subject(topic, languages)
-        if len(topic) <= _LONGEST_TOPIC and subject and not any(_overlap(subject, other) for other in known):
+        if len(topic) <= _LONGEST_TOPIC and subject and not any(subject <= one or one <= subject for one in known):
             known.append(subject)
             found.append(topic)
         if len(found) == _MOST_FOLLOWUPS:
@@ -141,29 +126,21 @@ def followups(statements: Sequence[Statement], answer: Sequence[Statement], aske
 
 def topic_questions(topics: Sequence[str], language: str) -> str:
     """Ask about at most three topics, a line `<<question>>` each."""
-    template = _TEMPLATES.get(language, "{topic}?")
+    template = SAYINGS[language].question
     asked = [one if one.endswith(_QUESTION_MARKS) else template.format(topic=one.rstrip(" .:;,!")) for one in topics]
     return "".join(f"\n<<{one}>>" for one in asked[:_MOST_FOLLOWUPS])
 
 
 def _refers_to_earlier(question: str) -> bool:
-    return _needs_the_question_before(question) or _is_fragment(question)
-
-
-def _is_fragment(question: str) -> bool:
+    """Whether a question goes on from the one before it, is a fragment, or has a word for a noun that it lacks."""
     subject = subject_words(question)
-    return len(subject) < _MIN_SUBJECT_WORDS and not (subject.keys() - LIGHT and _AUXILIARY.search(question))
-
-
-def _needs_the_question_before(question: str) -> bool:
-    """Whether a question goes on from the one before it, or has a word for a noun that it does not have."""
-    if _STARTS_AS_CONTINUATION.match(question) or _QUANTITY_WITHOUT_NOUN.match(question):
+    is_whole = len(subject) >= _MIN_SUBJECT_WORDS or (subject.keys() - LIGHT and _AUXILIARY.search(question))
+    if _GOES_ON.match(question) or not is_whole:
         return True
     second = _SECOND_CLAUSE.search(question)
     if second and len(subject_words(question[: second.start()])) >= _MIN_SUBJECT_WORDS:
         question = question[: second.start()]
-    question = _REFERS_TO_NOTHING.sub("", question)
-    return bool(_REFERS_BACK.search(question) or _GERMAN_PRONOUN_DAS.search(question))
+    return bool(_REFERS_BACK.search(_REFERS_TO_NOTHING.sub("", question)))
 
 
 def _topics(statements: Sequence[Statement]) -> Iterator[str]:
@@ -171,11 +148,9 @@ def _topics(statements: Sequence[Statement]) -> Iterator[str]:
     titles = [one.topic for one in statements] + [one.label for one in statements]
     shown = [title for title in titles if title and not title[:1].islower()]
     yield from shown
-    names = Counter(name for one in statements for name in _names(one.text))
-    yield from (name for name, _ in names.most_common())
-    if not shown:
-        often = Counter(part for one in statements for part in _parts(one.text))
-        yield from sorted(often, key=lambda part: (1 - often[part]) * len(part))
+    for pieces_of in (_names,) if shown else (_names, _parts):
+        counts = Counter(piece for one in statements for piece in pieces_of(one.text))
+        yield from sorted(counts, key=lambda piece: (1 - counts[piece]) * len(piece))
 
 
 def _names(text: str) -> Iterator[str]:
@@ -189,17 +164,11 @@ def _names(text: str) -> Iterator[str]:
 def _parts(text: str) -> Iterable[str]:
     """The long words of a text, and the parts of Chinese, Japanese and Korean words, each once."""
     found = dict.fromkeys(word for word in words(text) if len(word) >= _SHORTEST_TOPIC and not word[0].isupper())
-    for script, lengths in _UNSPACED:
-        for run in script.findall(text):
-            pieces = combinations(range(len(run) + 1), 2)
-            found |= dict.fromkeys(run[start:end] for start, end in pieces if end - start in lengths)
+    for run in _UNSPACED.findall(text):
+        ends = combinations(range(len(run) + 1), 2)
+        found |= dict.fromkeys(run[start:end] for start, end in ends if end - start in _LENGTHS)
     return found
 
 
 def _subject(text: str, languages: Sequence[str]) -> frozenset[str]:
     return frozenset(word.terms[0] for word in subject_words(text, languages).values())
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one subject equals the other or is a part of it."""
-    return bool(one and other) and (one <= other or other <= one)

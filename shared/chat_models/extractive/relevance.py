@@ -72,17 +72,16 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
 
 def read_sources(sources: Iterable[Passage]) -> list[Statement]:
     """Return the statements of the sources in reading order, without scores."""
-    return [one for number, source in enumerate(sources) for one in _read(source, number)]
-
-
-def _read(source: Passage, number: int) -> list[Statement]:
-    language = likely_language(source.content)
-    around = _terms(" ".join(map(plain, source.path)), language)
-    heading = plain(source.headings[-1]) if source.headings else None
-    found = (replace(one, topic=one.topic or heading, source=number) for one in statements_of(source.whole))
-    read = [read_statement(one, source.sourcepage, language, around) for one in found]
-    passage = frozenset[str]().union(*(one.terms | one.context for one in read))
-    return [replace(one, passage=passage) for one in read]
+    found: list[Statement] = []
+    for number, source in enumerate(sources):
+        language = likely_language(source.content)
+        around = _terms(" ".join(map(plain, source.path)), language)
+        heading = plain(source.headings[-1]) if source.headings else None
+        split = (replace(one, topic=one.topic or heading, source=number) for one in statements_of(source.whole))
+        read = [read_statement(one, source.sourcepage, language, around) for one in split]
+        passage = frozenset[str]().union(*(one.terms | one.context for one in read))
+        found += [replace(one, passage=passage) for one in read]
+    return found
 
 
 def read_statement(one: Statement, sourcepage: str, language: str, around: frozenset[str] = frozenset()) -> Statement:
@@ -106,61 +105,39 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
         rarities: Inverse document frequencies of words in the index, by `spelled`. That of a word that is not there is
             made of the passages that have it.
     """
-    asked = _question_words(question, statements, rarities)
-    total = sum(word.weight for word in asked)
+    languages = tuple(dict.fromkeys(one.language for one in statements))
+    passages = {one.passage for one in statements}
+    asked: list[tuple[SubjectWord, float, float]] = []
+    for word in subject_words(question, languages).values():
+        count = sum(not passage.isdisjoint(word.terms) for passage in passages)
+        rarity = rarities.get(spelled(word.text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
+        weight = rarity * (_LOW_WEIGHT if spelled(word.text) in LIGHT else 1)
+        asked.append((word, weight, math.exp(-rarity)))
+    total = sum(weight for _, weight, _ in asked)
     if not total:
         return list(statements)
-    mean = sum(word.weight * word.likely for word in asked) / total
-    spread = math.sqrt(sum(word.weight**2 * word.likely * (1 - word.likely) for word in asked)) / total
+    mean = sum(weight * likely for _, weight, likely in asked) / total
+    spread = math.sqrt(sum(weight**2 * likely * (1 - likely) for _, weight, likely in asked)) / total
     best = spread * _BEST_BY_CHANCE or 1
-    said = frozenset[str]().union(*(_terms(question, language) for language in {one.language for one in statements}))
+    said = frozenset[str]().union(*(_terms(question, language) for language in languages))
     found: list[Statement] = []
     for one in statements:
-        if one.terms <= said:  # it says nothing that the question does not: a heading, or a question itself
-            found.append(replace(one, score=0.0))
-            continue
-        share = sum(word.weight * _presence(word, one) for word in asked) / total
+        share = sum(weight * _presence(word, one) for word, weight, _ in asked) / total
         score = math.sqrt(share * max(share - mean, 0) / best)
-        found.append(replace(one, score=max(score, ENOUGH) if share > _ALL else score))
+        score = max(score, ENOUGH) if share > _ALL else score
+        # A statement that says nothing that the question does not is a heading, or a question itself.
+        found.append(replace(one, score=0.0 if one.terms <= said else score))
     return found
 
 
-class _QuestionWord(NamedTuple):
-    """A word of the question."""
-
-    terms: tuple[str, ...]
-    """The index terms of the word."""
-    head: str | None
-    """The term that it shares with its inflections and compounds."""
-    weight: float
-    """How much it tells: its inverse document frequency, or less if it has many meanings."""
-    likely: float
-    """The share of passages that have it."""
-
-
-def _presence(word: _QuestionWord, one: Statement) -> float:
+def _presence(word: SubjectWord, one: Statement) -> float:
     if not one.terms.isdisjoint(word.terms):
         return 1.0
     if not one.context.isdisjoint(word.terms):
         return _CONTEXT_FACTOR
-    if word.head in one.terms or word.head in one.context:
+    if not is_character(word.text[0]) and head_of(word.text) in one.terms | one.context:
         return _HEAD_FACTOR
     return 0.0 if one.passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
-
-
-def _question_words(
-    question: str, statements: Sequence[Statement], rarities: Mapping[str, float]
-) -> list[_QuestionWord]:
-    passages = {one.passage for one in statements}
-    languages = tuple(dict.fromkeys(one.language for one in statements))
-    found: list[_QuestionWord] = []
-    for text, terms in subject_words(question, languages).values():
-        count = sum(not passage.isdisjoint(terms) for passage in passages)
-        rarity = rarities.get(spelled(text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
-        head = None if is_character(text[0]) else head_of(text)
-        weight = rarity * (_LOW_WEIGHT if spelled(text) in LIGHT else 1)
-        found.append(_QuestionWord(terms, head, weight, math.exp(-rarity)))
-    return found
 
 
 def is_duplicate(one: Statement, other: Statement) -> bool:

@@ -29,31 +29,31 @@ class Sayings(NamedTuple):
     """Letters that tell it, as a class of a pattern. Chinese comes last: Japanese has its letters too."""
     greetings: str
     """Words of messages that ask for nothing."""
+    points_back: str
+    """First words of sentences that refer to the sentence before, in the languages that most documents here are in."""
+    question: str
+    """How a `{topic}` becomes a question."""
     nearest: str
     """Introduces the nearest passage, where no sentence is an answer."""
     nothing: str
     """The answer where nothing comes near. It does not claim that the documents say nothing: a search can miss."""
     about: str
     """Introduces titles of documents that can be asked about."""
-    nothing_to_add: str = ""
-    no_documents: str = ""
-    only_quotes_files: str = ""
+    nothing_to_add: str = "I found nothing to add to that."
+    no_documents: str = "I cannot answer that: I have no documents to look it up in."
+    only_quotes_files: str = (
+        "Of attached files, the built-in model only quotes sentences that have words of the question. To have files "
+        "explained or summed up, set up a language model."
+    )
 
 
-def _listed() -> dict[str, Sayings]:
-    lines = Path(__file__).with_name("sayings.txt").read_text(encoding="utf-8").splitlines()
-    listed = {language: Sayings(*said) for language, *said in (line.split("|") for line in lines)}
-    return {
-        language: Sayings(*(*said[:6], *(said[6:] if said[6] else listed["en"][6:])))
-        for language, said in listed.items()
-    }
-
-
-SAYINGS = _listed()
+_LINES = Path(__file__).with_name("sayings.txt").read_text(encoding="utf-8").splitlines()
+SAYINGS = {language: Sayings(*said) for language, *said in (line.split("|") for line in _LINES)}
 """By language: the first part of a BCP 47 tag."""
 _SAME = {"nb": "no", "nn": "no"}
 GREETINGS = {spelled(word): language for language, said in SAYINGS.items() for word in said.greetings.split()}
 """Words of messages that ask for nothing, with their language."""
+POINTS_BACK = frozenset(spelled(word) for said in SAYINGS.values() for word in said.points_back.split())
 _LETTERS = {language: re.compile(f"[{said.letters}]") for language, said in SAYINGS.items() if said.letters}
 
 

@@ -16,8 +16,6 @@ _SHORTEST_CLAUSE = 140
 there, and also surround names and numbers. The last one can be half as long."""
 _LONGEST_HEADING = 80
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
-_MOST_WORDS_OF_HEADING = 8
-"""Maximum number of words in a line without heading markup that is taken for a heading."""
 _MOST_VALUES = 5
 """Maximum number of cells in a statement beside the first one. The row of a wide table becomes several statements."""
 
@@ -32,8 +30,7 @@ _KINDS = (
 """What a line is, with the mark that it begins with. Rules and fences are nothing but a mark."""
 _BLOCK_QUOTE = re.compile(r"^\s{0,3}>\s?")
 _TABLE_LINE = re.compile(r"[\s|:-]+$")
-_COLONS = (":", "：")
-END_PUNCTUATION = (*".!?…。！？؟۔։।॥;", *_COLONS)
+END_PUNCTUATION = tuple(".!?…。！？؟۔։।॥;:：")
 """What ends a statement."""
 
 _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -54,7 +51,6 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 
 The text may come from a caller's file, and matching blocks the process. No pattern may take quadratic time: none
 searches the rest of the text from each position where it could begin."""
-
 
 _ABBREVIATIONS = frozenset(
     words("""
@@ -80,7 +76,7 @@ class Statement:
     topic: str | None = None
     """The heading above it."""
     lead: str = ""
-    """The sentence that introduces its list."""
+    """The sentence with a colon that introduces its list or paragraph."""
     label: str | None = None
     """The first cell of a table row; None for other statements."""
     is_item: bool = False
@@ -103,7 +99,7 @@ class Statement:
     @property
     def introduces(self) -> bool:
         """Whether it ends in a colon."""
-        return self.text.endswith(_COLONS)
+        return self.text.endswith((":", "："))
 
 
 def statements_of(markdown: str) -> list[Statement]:
@@ -118,11 +114,10 @@ def statements_of(markdown: str) -> list[Statement]:
         elif kind == "table":
             found += _rows(lines, topic)
         else:
-            lead = lead if kind == "item" else ""
-            said = [Statement(_shortened(one), topic, lead, is_item=kind == "item") for one in _sentences(text)]
-            found += said
-            if kind == "text" and said and said[-1].introduces:
-                lead = said[-1].text
+            lead = lead if kind == "item" or (found and found[-1].text == lead) else ""
+            found += [Statement(_shortened(one), topic, lead, is_item=kind == "item") for one in _sentences(text)]
+            if kind != "item":
+                lead = found[-1].text if found and found[-1].introduces else ""
     return [statement for statement in found if any(map(str.isalnum, statement.text))]
 
 
@@ -149,8 +144,8 @@ def _blocks(markdown: str) -> Iterator[tuple[str, list[str]]]:
 
 def _is_title(lines: Sequence[str]) -> bool:
     """Whether a paragraph is a short line without a full stop: if a text follows it, it is a heading without a mark."""
-    text = plain(lines[0])
-    is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING and len(text.split()) <= _MOST_WORDS_OF_HEADING
+    text = plain(" ".join(lines))
+    is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING
     return is_short and text[:1].isupper() and not text.endswith((*END_PUNCTUATION, ","))
 
 
@@ -177,7 +172,9 @@ def _sentences(text: str) -> Iterator[str]:
     """Split a paragraph into sentences by Unicode's rules (UAX #29), but not after abbreviations and ordinals."""
     begin = 0
     for _, end, piece in apsw.unicode.sentence_iter_with_offsets(text):
-        if _sentence_continues(piece, text[end : end + 1]):
+        last = _LAST_WORD.search(piece) if end < len(text) else None
+        word = last[1].lower() if last else ""
+        if word in _ABBREVIATIONS or len(word) == 1 or (word.isdigit() and len(word) == 2):  # a year ends a sentence
             continue
         if sentence := text[begin:end].strip():
             yield from _clauses(sentence) if _UNPUNCTUATED.search(sentence) else (sentence,)
@@ -192,14 +189,3 @@ def _clauses(text: str) -> Iterator[str]:
             yield text[begin : space.start()]
             begin = space.end()
     yield text[begin:]
-
-
-def _sentence_continues(piece: str, following: str) -> bool:
-    """Whether the sentence continues after the full stop at the end of `piece`, given the next character."""
-    last = _LAST_WORD.search(piece)
-    if last is None or not following:
-        return False
-    word = last[1].lower()
-    if word.isdigit():
-        return len(word) <= 2  # an ordinal, as in '1. Januar'; a year ends a sentence
-    return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
