@@ -9,7 +9,7 @@ from shared.description.routes import BODY_ERRORS, CALLER_ERRORS, Answer, Parame
 from shared.description.schemas import Time
 from shared.errors import BadRequest, NotFound, RateLimited
 from shared.history import MAX_LISTED
-from shared.wire.history_body import ChatMode, MessageRole, MessagesBody, NewChatBody
+from shared.wire.history_body import LONGEST_SEARCH, ChatMode, MessageRole, MessagesBody, NewChatBody
 
 
 class Chat(TypedDict):
@@ -51,6 +51,12 @@ _LIMIT = Parameter(
     Annotated[int, Field(ge=1, le=MAX_LISTED, default=MAX_LISTED)],
 )
 _CURSOR = Parameter("query", "cursor", "Where the page begins, as the `Link` header of the page before says.")
+_SEARCH = Parameter(
+    "query",
+    "search",
+    "Only chats whose title and texts have these words. A page looks at so many chats, and may have none of them.",
+    Annotated[str, Field(max_length=LONGEST_SEARCH)],
+)
 HISTORY_ERRORS = (*CALLER_ERRORS, BadRequest, NotFound, RateLimited)
 _BODY_ERRORS = (*HISTORY_ERRORS, *BODY_ERRORS)
 _route = partial(PlainRoute, tag="history", errors=HISTORY_ERRORS)
@@ -63,7 +69,7 @@ HISTORY_ROUTES = (
         "List the caller's chats",
         "The newest first, of one mode or of all. If there are more, the header `Link` names the next page.",
         {200: Answer("The chats.", list[Chat])},
-        (_MODE, _LIMIT, _CURSOR),
+        (_MODE, _LIMIT, _SEARCH, _CURSOR),
     ),
     _route(
         "post",

@@ -20,6 +20,7 @@ from shared.history import (
     owner_of,
     session_id_of,
 )
+from shared.history.searching import find_chats
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -31,11 +32,19 @@ from shared.wire.request_body import JsonReader
 async def list_chats(request: Request) -> Response:
     """`GET /chat-history`: list the caller's chats, newest first, a page at a time.
 
+    With `search`, those that have its words; a page may then have few or none, and name a next one all the same.
     Of those that all callers share who do not sign in, ChatUI, which names a mode, gets only its own: it opens the
     newest by itself.
     """
     history, owner = await _history(request)
     page = bodies.read_page(request.query_params)
+    if page.search:
+        words = page.search.casefold().split()
+        found, last = await find_chats(history, owner, words, page.mode, page.limit, page.after)
+        response = json_response([bodies.conversation_json(chat) for chat in found])
+        if last:
+            response.headers["link"] = f'<{page.following(last)}>; rel="next"'
+        return response
     if page.mode and owner == owner_of(Caller()):
         chats = await chats_that(is_of_chatui, history, owner, page.mode, page.limit + 1, page.after)
     else:

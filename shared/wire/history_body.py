@@ -33,6 +33,8 @@ HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT, at most. It may contain a whole chat, which the store limits to the same size."""
 MAX_HISTORY_MESSAGES = 10_000
 """Messages in the body of a PUT."""
+LONGEST_SEARCH = 200
+"""Characters of the words to search for."""
 NEW_CHAT_EXAMPLE = '{"title": "…"}'
 MESSAGES_EXAMPLE = '{"messages": [{"id": "…", "role": "user", "content": "…"}]}'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -100,6 +102,8 @@ class Page:
     """Maximum number of chats."""
     after: ListPosition | None
     """Where the page begins; None: with the newest chat."""
+    search: str = ""
+    """Words that the chats have; empty: all chats."""
 
     def following(self, last: Conversation) -> str:
         """Return the address of the next page, relative to this one's.
@@ -107,8 +111,8 @@ class Page:
         Args:
             last: The last chat of this page.
         """
-        query = {"mode": self.mode, "limit": self.limit, "cursor": cursor_after(last)}
-        return "?" + urlencode({name: value for name, value in query.items() if value is not None})
+        query = {"mode": self.mode, "limit": self.limit, "search": self.search, "cursor": cursor_after(last)}
+        return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
 def cursor_after(last: Conversation) -> str:
@@ -131,7 +135,10 @@ def read_page(query: Mapping[str, str]) -> Page:
         if not (parts := _CURSOR.fullmatch(cursor)):
             raise BadRequest("cursor: should be as in the Link header of the page before.")
         after = ListPosition(_EPOCH + timedelta(microseconds=int(parts[1])), parts[2])
-    return Page(read_mode(query.get("mode")), int(limit), after)
+    search = query.get("search", "").strip()
+    if len(search) > LONGEST_SEARCH:
+        raise BadRequest(f"search: should have at most {LONGEST_SEARCH} characters.")
+    return Page(read_mode(query.get("mode")), int(limit), after, search)
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:

@@ -13,6 +13,7 @@ import pytest
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
 from shared.history import UNTITLED, HistoryStore, ListPosition, Mode, StoredMessage, new_session_id
+from shared.history.searching import find_chats
 
 ODD_OWNERS = (
     "",
@@ -76,6 +77,24 @@ class HistoryContract:
             await history.write(other, session, [said(1)])
         assert list(await history.messages(owner, session)) == [said(0)]
         assert [chat.title for chat in await history.conversations(owner)] == ["Mine"]
+
+    async def test_chats_are_found_by_words_of_titles_and_texts_a_page_at_a_time(self, history: HistoryStore) -> None:
+        owner, other = new_owner(), new_owner()
+        texts = ("Wie groß ist der GARTEN?", "garden", "Der Garten ist GROSS.")
+        made = [await history.create(owner, Mode.STANDARD, f"Title {number}") for number in range(3)]
+        for chat, text in zip(made, texts, strict=True):
+            await history.write(owner, chat.id, [said(0, text)])
+        theirs = await history.create(other, Mode.STANDARD, "groß Garten")
+        first, last = await find_chats(history, owner, ["gross", "garten"], None, 1, None)
+        assert ([chat.id for chat in first], last) == ([made[2].id], first[0])
+        rest = await find_chats(
+            history, owner, ["gross", "garten"], None, 9, ListPosition(first[0].last_updated, first[0].id)
+        )
+        assert ([chat.id for chat in rest[0]], rest[1]) == ([made[0].id], None)
+        by_both, _ = await find_chats(history, owner, ["title", "1", "gard"], None, 9, None)
+        assert [chat.id for chat in by_both] == [made[1].id]
+        assert await find_chats(history, other, ["title"], None, 9, None) == ([], None)
+        assert [chat.id for chat in (await find_chats(history, other, ["garten"], None, 9, None))[0]] == [theirs.id]
 
     async def test_an_answers_context_comes_back_as_it_was(self, history: HistoryStore) -> None:
         context = msgspec.Raw(b'{"thoughts":[{"props":null}],"data_points":{"text":["\xc3\xbc"]}}')

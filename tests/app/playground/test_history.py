@@ -98,9 +98,9 @@ async def test_a_teams_chat_is_opened_with_the_messages_of_each(
 async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
     await asked(page, app, openai, "How long is the notice?")
     await asked(page, app, openai, "Are implants paid?")
-    await chats(page).get_by_label("Search chats by title").fill("NOTICE")
+    await chats(page).get_by_label("Search chats").fill("NOTICE")
     await expect(chats(page).get_by_role("link")).to_have_text(["How long is the notice?"])
-    await chats(page).get_by_label("Search chats by title").fill("")
+    await chats(page).get_by_label("Search chats").fill("")
     entry = chats(page).get_by_role("listitem").filter(has_text="Are implants paid?")
     await entry.get_by_role("button", name="Rename").click()
     await page.get_by_label("New title").fill("Teeth")

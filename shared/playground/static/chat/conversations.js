@@ -5,18 +5,27 @@ import { ErrorText } from "../error_text.js";
 import { Icon } from "../icon.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
-import { chats, deleteChat, keepProblem, listChats, more, renameChat } from "./kept.js";
-import { t } from "../texts.js";
+import { chats, deleteChat, foundChats, isSearching, keepProblem, listChats, more, renameChat, searchChats } from "./kept.js";
+import { locale, t } from "../texts.js";
 
 /** @typedef {import("./kept.js").Chat} Chat */
+
+const PAUSE_MS = 250;
+const DAY_MS = 86_400_000;
+const DAYS = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+const MONTHS = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
 
 export function Conversations() {
   const search = useSignal("");
   useEffect(() => {
     if (!mustSignIn.value) listChats();
   }, [mustSignIn.value]);
-  const wanted = search.value.trim().toLowerCase();
-  const found = (chats.value ?? []).filter((chat) => chat.title.toLowerCase().includes(wanted));
+  const wanted = search.value.trim();
+  useEffect(() => {
+    const soon = setTimeout(() => searchChats(wanted), wanted ? PAUSE_MS : 0);
+    return () => clearTimeout(soon);
+  }, [wanted]);
+  const found = (wanted ? foundChats.value : chats.value) ?? [];
   return html`<div class="conversations">
     <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />${t("chats.new")}</button>
     ${(chats.value?.length ?? 0) > 0 &&
@@ -24,6 +33,7 @@ export function Conversations() {
       type="search"
       aria-label=${t("chats.searchLabel")}
       placeholder=${t("chats.search")}
+      maxlength="200"
       value=${search.value}
       onInput=${(/** @type {InputEvent} */ event) => (search.value = /** @type {HTMLInputElement} */ (event.target).value)}
     />`}
@@ -32,12 +42,20 @@ export function Conversations() {
       <${ErrorText} text=${t("chats.notKept", { why: keepProblem.value })} />
       <button onClick=${() => listChats()}>${t("chat.tryAgain")}</button>
     </div>`}
-    <ul>
-      ${found.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} />`)}
-    </ul>
-    ${chats.value && !found.length && html`<p class="empty">${wanted ? t("chats.noneFound") : t("chats.none")}</p>`}
-    ${more.value && html`<button onClick=${() => listChats(more.value)}>${t("chats.older")}</button>`}
+    ${[...Map.groupBy(found, timeOf)].map(([time, some]) => html`<section key=${time} aria-label=${time}>
+      <h2 class="quiet small">${time}</h2>
+      <ul>${some.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} />`)}</ul>
+    </section>`)}
+    ${chats.value && !found.length && html`<p class="empty" role="status">${!wanted ? t("chats.none") : isSearching.value || !foundChats.value ? t("sources.searching") : t("chats.noneFound")}</p>`}
+    ${!wanted && more.value && html`<button onClick=${() => listChats(more.value)}>${t("chats.older")}</button>`}
   </div>`;
+}
+
+/** When a chat was last written to: today, yesterday, or in which month. @param {Chat} chat */
+function timeOf({ lastUpdated }) {
+  const written = new Date(lastUpdated);
+  const daysAgo = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(written).setHours(0, 0, 0, 0)) / DAY_MS);
+  return daysAgo < 2 ? DAYS.format(-Math.max(daysAgo, 0), "day") : MONTHS.format(written);
 }
 
 /** @param {{ chat: Chat }} props */

@@ -15,6 +15,12 @@ export const keepProblem = signal("");
 /** Where the next page of chats is; empty: there is none. */
 export const more = signal("");
 
+/** The chats that have the words searched for; null: nothing is searched for. @type {import("../types.js").Signal<Chat[] | null>} */
+export const foundChats = signal(null);
+export const isSearching = signal(false);
+const MOST_FOUND = 50;
+let searches = 0;
+
 const UNANSWERED = t("chats.unanswered");
 
 /** The thread of a chat on the wire. A session id tells the app that this page keeps the chat itself.
@@ -27,11 +33,32 @@ export async function listChats(query = "?limit=100") {
   await told(async () => {
     const response = await request(`/chat-history${query}`);
     const found = await response.json();
-    const next = /<(\?[^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "");
     chats.value = query.includes("cursor") ? [...(chats.value ?? []), ...found] : found;
-    more.value = next?.[1] ?? "";
+    more.value = nextOf(response);
   });
 }
+
+/** Search all chats for words in their titles and texts: the app looks at so many a page, and says where the next begins.
+ * @param {string} words empty: search for nothing. */
+export async function searchChats(words) {
+  const search = (searches += 1);
+  foundChats.value = words ? [] : null;
+  isSearching.value = Boolean(words);
+  let query = words && `?limit=${MOST_FOUND}&search=${encodeURIComponent(words)}`;
+  await told(async () => {
+    while (query && (foundChats.peek()?.length ?? 0) < MOST_FOUND) {
+      const response = await request(`/chat-history${query}`);
+      const found = await response.json();
+      if (search !== searches) return;
+      foundChats.value = [...(foundChats.peek() ?? []), ...found];
+      query = nextOf(response);
+    }
+  });
+  if (search === searches) isSearching.value = false;
+}
+
+/** Where the next page of a list is; empty: there is none. @param {Response} response */
+const nextOf = (response) => /<(\?[^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
 
 /** @param {import("../types.js").Mode} mode
  * @returns {Promise<string>} the id; empty: it could not be started, and `keepProblem` says why. */
@@ -55,7 +82,7 @@ export const renameChat = (id, title) => told(async () => listed(await sent(`/ch
 /** @param {string} id @returns {Promise<boolean>} whether it is gone. */
 export async function deleteChat(id) {
   const response = await told(() => request(`/chat-history/${encodeURIComponent(id)}`, { method: "DELETE" }));
-  if (response) chats.value = (chats.value ?? []).filter((chat) => chat.id !== id);
+  for (const list of response ? [chats, foundChats] : []) list.value = list.value && list.value.filter((chat) => chat.id !== id);
   return Boolean(response);
 }
 
@@ -103,6 +130,7 @@ async function sent(path, method, body) {
 /** @param {Chat} chat */
 function listed(chat) {
   chats.value = [chat, ...(chats.value ?? []).filter((other) => other.id !== chat.id)];
+  foundChats.value = foundChats.value && foundChats.value.map((other) => (other.id === chat.id ? chat : other));
 }
 
 /** @param {Turn} turn */
