@@ -85,7 +85,7 @@ def consent_text(calls: Sequence[OpenCall], base_url: str) -> str:
     for call in calls:
         # A line of JSON is never a fence, so that what the model wrote stays inside.
         parts.append(f"**{call.agent or 'The assistant'} asks for your consent:**\n\n```text\n{purpose(call)}\n```")
-        where = f", or decide at {base_url}#/approvals/{call.approval_id}" if base_url else ""
+        where = f", or decide at {base_url}/approvals/{call.approval_id}" if base_url else ""
         approve, decline = phrases((call,))
         parts.append(f"Answer `{approve}` or `{decline}`{where}.")
     until = datetime.fromtimestamp(min(call.expires for call in calls), UTC)

@@ -162,7 +162,7 @@ def test_a_text_that_asks_shows_all_arguments_and_where_to_decide() -> None:
     long = replace(DROP, arguments='{"name":"%s"}' % ("x" * 2 * LONGEST_SHOWN))
     text = consent_text((long, replace(DROP, code="B2C3")), "https://chat.example/api")
     assert "x" * 2 * LONGEST_SHOWN in text
-    assert f"https://chat.example/api#/approvals/{ID}" in text
+    assert f"https://chat.example/api/approvals/{ID}" in text
     for phrase in ("approve K7QX", "decline K7QX", "approve B2C3", "decline B2C3"):
         assert f"`{phrase}`" in text
     assert "\u202e" not in text
