@@ -4,8 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 from starlette.requests import Request
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from shared import app
 from shared.accepting import AcceptedRequest, Asker, check_request
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
-from shared.core.fold import fold
+from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.core.searching import search_query
 from shared.documents.own import access_with_own
@@ -30,13 +31,16 @@ from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.kept_turns import Followed
 from shared.triggers.receiving import read_body
 from shared.triggers.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
-from shared.turns import begin_turn, context_of
+from shared.turns import acts, begin_turn, context_of
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, receive, sign_in_record
-from shared.wire.mcp_tools import MOST_RESULTS, ask_result, failed_result, fetch_result, search_result
+from shared.wire.mcp_tools import MOST_RESULTS, ask_result, consent_result, failed_result, fetch_result, search_result
 from shared.wire.protocol import Record
 from shared.wire.request_body import Body, JsonReader
+
+if TYPE_CHECKING:
+    from shared.runs.desk import Runs
 
 _PROTOCOL = "mcp"
 """In traces and logs."""
@@ -67,9 +71,10 @@ async def reply(request: Request) -> Response:
         access = access_with_own(asker.caller, settings)
         admit(request, service, asker.caller)
         context = context_of(service, asker, deadline, access, _PROTOCOL)
+        work = _Work(request, service, asker, context, received)
         if received.progress is not None and received.tool.name == "ask":
-            return await _asked_with_progress(received, _Work(request, service, asker, context, ""))
-        return _response(received.reply(await _result(request, service, received, asker, context)))
+            return await _asked_with_progress(work)
+        return _response(received.reply(await _result(work)))
 
 
 def sign_in(request: Request) -> Response:
@@ -116,8 +121,17 @@ class _Work:
     """Who asks."""
     context: RequestContext
     """What the asker may see, and until when."""
-    argument: str
-    """The tool's argument."""
+    call: Call
+    """The call."""
+
+    @property
+    def argument(self) -> str:
+        """The tool's argument.
+
+        Raises:
+            BadRequest: it has none.
+        """
+        return self.call.tool.read(self.call.arguments)
 
     def asked(self, overrides: Overrides) -> ChatRequest:
         """Make the question of the argument.
@@ -130,13 +144,12 @@ class _Work:
         return asked
 
 
-async def _result(request: Request, service: Service, call: Call, asker: Asker, context: RequestContext) -> Record:
+async def _result(work: _Work) -> Record:
     """Run the tool, until the caller leaves; a failure is a result."""
     try:
-        work = _Work(request, service, asker, context, call.tool.read(call.arguments))
-        return await _RUN[call.tool.name](work)
+        return await _RUN[work.call.tool.name](work)
     except SwitchboardError as error:
-        return failed_result(error, context.invocation_id)
+        return failed_result(error, work.context.invocation_id)
 
 
 async def _search(work: _Work) -> Record:
@@ -160,6 +173,13 @@ async def _ask(work: _Work) -> Record:
     except BaseException:  # the caller has left
         turn.cancel()
         raise
+    return await _told(work, turn, answer)
+
+
+async def _told(work: _Work, turn: RunningTurn | Followed, answer: Answer) -> Record:
+    """Make the result of an answer. One that waits for consent is kept."""
+    if answer.open_calls:
+        return consent_result(answer, work.asker.base_url, can_ask=work.call.can_ask)
     await _delivered(turn)
     return ask_result(answer, work.asker.base_url)
 
@@ -167,10 +187,16 @@ async def _ask(work: _Work) -> Record:
 async def _begun(work: _Work) -> RunningTurn | Followed:
     """Begin the turn of a question on its own: it keeps no chat, and `ask_result` makes the links.
 
-    Where all answers are runs, the same question of the same caller finds the one that nobody has waited for.
+    Where answers are runs, the same question of the same caller finds the one that nobody has waited for, or that has
+    waited for consent. A user's answer lets that one go on.
     """
     accepted = AcceptedRequest(work.asked(Overrides()), work.context.access, _PROTOCOL)
-    runs = await app.get_runs() if work.service.settings.chat_runs == "always" else None
+    is_run = work.service.settings.chat_runs == "always" or acts(work.service, accepted)
+    runs = await app.get_runs() if is_run else None
+    if runs and work.call.decisions:
+        return await _decided(work, runs)
+    if work.call.decisions:
+        raise NotFound("There is no such approval, or it is not yours to see.")
     if runs is None:
         return (await begin_turn(work.service, accepted, work.asker, work.context.deadline))[1]
     from shared.runs.desk import NewRun
@@ -182,6 +208,16 @@ async def _begun(work: _Work) -> RunningTurn | Followed:
     key = f"{asker.budget_key} {_PROTOCOL} {work.argument}"
     run_id, live = await runs.begin(NewRun(asked, body, owner, key=key), as_run(accepted), None)
     return Followed(runs, run_id, owner, live, location="", ends_when_left=False)
+
+
+async def _decided(work: _Work, runs: "Runs") -> Followed:
+    """Let the turn go on that waits for what a user has answered."""
+    owner = owner_of(work.asker.caller)
+    outcome = await runs.consents.decide_in_chat(work.call.decisions, owner)
+    if outcome is None:
+        raise NotFound("There is no such approval, or it is not yours to see.")
+    run_id, begin, number = outcome.run_id, outcome.begin, outcome.number
+    return Followed(runs, run_id, owner, None, location="", ends_when_left=False, begin=begin, number=number)
 
 
 async def _delivered(turn: RunningTurn | Followed) -> None:
@@ -206,16 +242,16 @@ class _Reader:
         self.turn.cancel()
 
 
-async def _asked_with_progress(call: Call, work: _Work) -> Response:
+async def _asked_with_progress(work: _Work) -> Response:
     """Answer a question by a stream of notifications and then the reply."""
     try:
-        reader = _Reader(await _begun(replace(work, argument=call.tool.read(call.arguments))))
+        reader = _Reader(await _begun(work))
     except SwitchboardError as error:
-        return _response(call.reply(failed_result(error, work.context.invocation_id)))
-    return TurnResponse(_progress(call, work, reader), {"content-type": SSE.content_type}, reader)
+        return _response(work.call.reply(failed_result(error, work.context.invocation_id)))
+    return TurnResponse(_progress(work, reader), {"content-type": SSE.content_type}, reader)
 
 
-async def _progress(call: Call, work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
+async def _progress(work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
     events, told = list[ChatEvent](), 0.0
     async for batch in reader.turn.batches(KEEP_ALIVE_SECONDS):
         events += batch
@@ -227,14 +263,16 @@ async def _progress(call: Call, work: _Work, reader: _Reader) -> AsyncGenerator[
             told = now
             written = sum(len(event.text) for event in events if isinstance(event, TextDelta))
             message = f"Writing the answer: {written:,} characters." if written else "Reading the documents."
-            yield SSE.join((call.notification(len(events), message),))
+            yield SSE.join((work.call.notification(len(events), message),))
+    if reader.has_left:
+        return
     try:
-        result = ask_result(await fold(_each(events)), work.asker.base_url)
+        result = await _told(work, reader.turn, await fold(_each(events)))
     except SwitchboardError as error:
+        await _delivered(reader.turn)
         result = failed_result(error, work.context.invocation_id)
     if not reader.has_left:
-        await _delivered(reader.turn)
-        yield SSE.join((call.reply(result).document or {},))
+        yield SSE.join((work.call.reply(result).document or {},))
 
 
 async def _each(events: Sequence[ChatEvent]) -> AsyncGenerator[ChatEvent]:

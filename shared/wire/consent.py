@@ -85,13 +85,18 @@ def consent_text(calls: Sequence[OpenCall], base_url: str) -> str:
     for call in calls:
         # A line of JSON is never a fence, so that what the model wrote stays inside.
         parts.append(f"**{call.agent or 'The assistant'} asks for your consent:**\n\n```text\n{purpose(call)}\n```")
-        where = f", or decide at {base_url}/approvals/{call.approval_id}" if base_url else ""
+        where = f", or decide at {page_of(call, base_url)}" if base_url else ""
         approve, decline = phrases((call,))
         parts.append(f"Answer `{approve}` or `{decline}`{where}.")
     until = datetime.fromtimestamp(min(call.expires for call in calls), UTC)
     them = "none of them is" if several else "it is not"
     parts.append(f"This can be decided until {until:%Y-%m-%d %H:%M} UTC. After any other message {them} done.")
     return "\n\n".join(parts)
+
+
+def page_of(call: OpenCall, base_url: str) -> str:
+    """Return the URL of the page that asks for consent to a call."""
+    return f"{base_url}/approvals/{call.approval_id}"
 
 
 def phrases(calls: Iterable[OpenCall]) -> tuple[str, ...]:

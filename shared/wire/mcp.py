@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shared.chat_types import Json
+from shared.chat_types import Decision, Json
 from shared.errors import SwitchboardError, error_text
 from shared.settings import Settings
 from shared.version import VERSION
+from shared.wire.consent import MOST_DECISIONS
 from shared.wire.mcp_tools import INSTRUCTIONS, TOOLS, Tool
 from shared.wire.protocol import Record
 
@@ -76,6 +77,10 @@ class Call:
     """Whether the request is of a revision in `MODERN`."""
     progress: int | str | None = None
     """Token for notifications of progress, which are sent before the reply; None: the client wants none."""
+    can_ask: bool = False
+    """Whether the client can ask its user for consent."""
+    decisions: tuple[Decision, ...] = ()
+    """What its user has answered."""
 
     def reply(self, result: Record) -> Reply:
         """Make the reply that carries the tool's result."""
@@ -141,7 +146,10 @@ def receive(headers: Mapping[str, str], message: Mapping[str, Json]) -> Reply | 
                 if "text/event-stream" in headers.get("accept", "") and len(str(token)) <= _LONGEST_TOKEN
                 else None
             )
-            return Call(request.id, _tool(request.params.get("name")), arguments, modern, told)
+            meta = _object(request.params, "_meta")
+            can_ask = modern and "form" in _object(_object(meta, _CAPABILITIES), "elicitation")
+            decided = _decisions(_object(request.params, "inputResponses")) if modern else ()
+            return Call(request.id, _tool(request.params.get("name")), arguments, modern, told, can_ask, decided)
         return _reply(request.id, _result(request, modern=modern), modern=modern)
     except _Refusal as refusal:
         status = 200 if not modern else 404 if refusal.code == METHOD_NOT_FOUND else 400
@@ -212,6 +220,20 @@ def _object(holder: Mapping[str, Json], key: str) -> Mapping[str, Json]:
     if not isinstance(value, dict):
         raise _Refusal(INVALID_PARAMS, f"{key}: should be an object.")
     return value
+
+
+def _decisions(answers: Mapping[str, Json]) -> tuple[Decision, ...]:
+    """What a user has answered to the questions of `consent_result`, whose names are the ids of approvals."""
+    if len(answers) > MOST_DECISIONS:
+        raise _Refusal(INVALID_PARAMS, f"inputResponses: should have at most {MOST_DECISIONS} answers.")
+    found: list[Decision] = []
+    for approval_id, answer in answers.items():
+        match answer:
+            case {"action": "accept", "content": {"approve": True}}:
+                found.append(Decision(True, approval_id))
+            case _:
+                found.append(Decision(False, approval_id))
+    return tuple(found)
 
 
 def _is_modern(headers: Mapping[str, str], request: _Request) -> bool:
@@ -291,7 +313,8 @@ def _cached(*, modern: bool) -> Record:
 
 
 def _reply(id_: int | str, result: Record, *, modern: bool) -> Reply:
-    more: Record = {"resultType": "complete", "_meta": {_SERVER: _SERVER_INFO}} if modern else {}
+    kind = result.get("resultType", "complete")
+    more: Record = {"resultType": kind, "_meta": {_SERVER: _SERVER_INFO}} if modern else {}
     return Reply(200, {"jsonrpc": "2.0", "id": id_, "result": result | more})
 
 

@@ -13,6 +13,7 @@ from shared.citations import citations_in
 from shared.core.fold import Answer
 from shared.core.sources import continuation
 from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
+from shared.wire.consent import page_of, question
 from shared.wire.context import link_to
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Record
@@ -164,6 +165,33 @@ def ask_result(answer: Answer, base_url: str) -> Record:
     listed = "".join(f"\n- [{source['id']}]: {source['url']}" for source in sources)
     text = f"{whole}\n\nSources:{listed}" if listed else whole
     return _result(text, {"answer": whole, "sources": list[Json](sources)})
+
+
+def consent_result(answer: Answer, base_url: str, *, can_ask: bool) -> Record:
+    """Make the result of `ask` that asks for consent.
+
+    No phrase answers here: a model would write it. A client that cannot ask its user shows where a page does.
+
+    Args:
+        answer: The answer so far, with the calls.
+        base_url: The URL below which the app's routes are.
+        can_ask: Whether the client can ask its user.
+    """
+    if can_ask:
+        approve: Record = {"approve": {"type": "boolean", "title": "Approve"}}
+        form: Record = {"type": "object", "properties": approve, "required": ["approve"]}
+        requests: Record = {
+            call.approval_id: {
+                "method": "elicitation/create",
+                "params": {"mode": "form", "message": question(call), "requestedSchema": form},
+            }
+            for call in answer.open_calls
+        }
+        state = answer.open_calls[0].approval_id
+        return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+    asked = [f"{question(call)}\n\nDecide at {page_of(call, base_url)}" for call in answer.open_calls]
+    whole = "\n\n".join([*asked, "Nothing of this is done before. Ask the same again after the decision."])
+    return _result(whole, {"answer": whole, "sources": []})
 
 
 def failed_result(error: SwitchboardError, invocation_id: str) -> Record:

@@ -9,6 +9,8 @@ import aiohttp
 import openai as sdk
 import pytest
 import pytest_asyncio
+from mcp import Client
+from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.openai_sdk import MODEL, client_of
@@ -188,6 +190,44 @@ async def test_a_chat_in_text_asks_for_a_phrase(acting: Acting, approved: bool) 
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": phrases[not approved]}]
         ended = await client.chat.completions.create(model=MODEL, messages=messages)
         assert (ended.choices[0].message.content, acting.has_run(approved)) == (SAID[approved], True)
+
+
+@pytest.mark.parametrize("action", ["accept", "decline", "uncheck"])
+async def test_an_mcp_client_asks_its_user(acting: Acting, action: str) -> None:
+    asked: list[str] = []
+
+    async def elicit(context: Any, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG001 (the package's)
+        asked.append(params.message)
+        assert acting.has_run(approved=False)
+        if action == "decline":
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content={"approve": action == "accept"})
+
+    approved = action == "accept"
+    acting.will_ask()
+    acting.model.reply(SAID[approved])
+    async with Client(f"{acting.host.url}/mcp", elicitation_callback=elicit) as client:
+        result = await client.call_tool("ask", {"question": ASKED})
+    (text,) = result.content
+    assert isinstance(text, TextContent)
+    assert (text.text, acting.has_run(approved)) == (SAID[approved], True)
+    (question,) = asked
+    assert 'name: "x"' in question
+
+
+async def test_an_mcp_client_that_cannot_ask_shows_where_to_decide(acting: Acting, http: aiohttp.ClientSession) -> None:
+    acting.will_ask()
+    async with Client(f"{acting.host.url}/mcp", mode="legacy") as client:
+        (text,) = (await client.call_tool("ask", {"question": ASKED})).content
+        assert isinstance(text, TextContent)
+        assert "approve " not in text.text
+        approval = text.text.partition(f"{acting.host.url}/approvals/")[2][:32]
+        acting.model.reply(DONE)
+        async with http.post(f"{acting.host.url}/approvals/{approval}", json={"approved": True}) as response:
+            assert response.status == 200
+        (text,) = (await client.call_tool("ask", {"question": ASKED})).content
+        assert isinstance(text, TextContent)
+        assert (text.text, acting.has_run(approved=True)) == (DONE, True)
 
 
 type Send = Callable[[str, Any], Awaitable[tuple[int, str]]]
