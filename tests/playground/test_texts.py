@@ -32,7 +32,7 @@ _NAMES = re.compile(
     r"|AG-UI: .*|MCP: .*"
     r"|ChatUI \(.*\)|Bearer .*|Enter|Shift \+ Enter|Alt( \+ [NR])?|Escape|Home|End|Files|Authorization|Arrow\w+|Key[NR]"
     r"|Generated search query|Unverified citations|Results|Prompt|Reasoning|Safety|\w+Exception|\w+Error|ms"
-    r"|None|True|False|Markdown|English|Deutsch"
+    r"|None|True|False|Markdown|JSON|English|Deutsch"
 )
 _UNTOLD = {"wire/copied.js"}
 """Modules whose templates are programs."""

@@ -13,11 +13,7 @@ export const allTurns = signal([]);
 export const chosen = signal({});
 
 /** The turns of the open chat as they are shown: one branch. @type {{ readonly value: Turn[], peek(): Turn[] }} */
-export const turns = computed(() => {
-  const path = [];
-  for (let one = shownChild(""); one; one = shownChild(one.id)) path.push(one);
-  return path;
-});
+export const turns = computed(() => branchOf(allTurns.value, chosen.value));
 
 /** The id of the turn that the reader has chosen for the panel. */
 export const selectedId = signal("");
@@ -46,10 +42,15 @@ export const health = signal(null);
  * @param {string} parent its id; empty: the first turns. */
 export const childrenOf = (parent) => allTurns.value.filter((turn) => turn.parent === parent);
 
-/** @param {string} parent */
-function shownChild(parent) {
-  const children = childrenOf(parent);
-  return children.find((turn) => turn.id === chosen.value[parent]) ?? children.at(-1);
+/** One branch of a chat. @param {Turn[]} all @param {Record<string, string>} which as in `chosen`. */
+export function branchOf(all, which) {
+  const path = [];
+  const next = (/** @type {string} */ parent) => {
+    const children = all.filter((turn) => turn.parent === parent);
+    return children.find((turn) => turn.id === which[parent]) ?? children.at(-1);
+  };
+  for (let one = next(""); one; one = next(one.id)) path.push(one);
+  return path;
 }
 
 /** @returns {Record<string, unknown>} */

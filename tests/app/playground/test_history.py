@@ -1,6 +1,8 @@
 """The playground's list of chats, and chats that are opened again."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -116,6 +118,30 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     await expect(chats(page).get_by_role("link", name="Teeth")).to_have_count(0)
     await expect(page.get_by_role("article")).to_have_count(0)
     assert page.url.endswith("#/")
+
+
+async def test_a_chat_is_exported_as_markdown_and_as_json(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+    question = "What is paid for <b>crowns</b>: 80 % / 90 %?"
+    await asked(page, app, openai, question, "**80 %** [plan.pdf#page=3], see [other.pdf].")
+    saved: list[str] = []
+    for kind, ending in (("Markdown", "md"), ("JSON", "json")):
+        await chats(page).get_by_role("button", name=f"Export {question}").click()
+        async with page.expect_download() as saving:
+            await chats(page).get_by_role("button", name=kind).press("Enter")
+        download = await saving.value
+        assert re.fullmatch(
+            rf"What is paid for b crowns b 80 90 \d{{4}}-\d\d-\d\d\.{ending}", download.suggested_filename
+        )
+        saved.append((await download.path()).read_text(encoding="utf-8"))
+        await expect(chats(page).get_by_role("link", name=question)).to_be_visible()
+    markdown, chat = saved[0], json.loads(saved[1])
+    assert markdown.startswith("# What is paid for \\<b\\>crowns\\</b\\>: 80 % / 90 %?\n\n")
+    assert "\n## Question\n\n> What is paid for \\<b>crowns\\</b>: 80 % / 90 %?\n" in markdown
+    assert "\n## Answer\n\n**80 %** \\[1\\], see [other.pdf].\n" in markdown
+    assert f"\n### Cited\n\n1. [plan.pdf, page 3](<{app.url}/content/plan.pdf#page=3>)\n\n   > " in markdown
+    assert markdown.endswith(f"\n### Also found, not cited\n\n- [dental.md](<{app.url}/content/dental.md>)\n")
+    assert (chat["title"], [one["role"] for one in chat["messages"]]) == (question, ["user", "assistant"])
+    assert chat["messages"][1]["context"]["data_points"]["citations"] == ["plan.pdf#page=3", "dental.md"]
 
 
 async def test_an_answer_goes_on_while_another_chat_is_open(

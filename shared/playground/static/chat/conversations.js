@@ -3,12 +3,15 @@ import { mustSignIn } from "../api/http.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { ErrorText } from "../error_text.js";
 import { Icon } from "../icon.js";
+import { lazy } from "../lazy.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
 import { chats, deleteChat, foundChats, isSearching, keepProblem, listChats, more, renameChat, searchChats } from "./kept.js";
 import { locale, t } from "../texts.js";
 
 /** @typedef {import("./kept.js").Chat} Chat */
+
+const Export = lazy(() => import("./export.js"));
 
 const PAUSE_MS = 250;
 const DAY_MS = 86_400_000;
@@ -60,17 +63,23 @@ function timeOf({ lastUpdated }) {
 
 /** @param {{ chat: Chat }} props */
 function Entry({ chat }) {
-  const doing = useSignal(/** @type {"" | "renaming" | "deleting"} */ (""));
+  const doing = useSignal(/** @type {"" | "renaming" | "exporting" | "deleting"} */ (""));
   const isOpen = chatId.value === chat.id && (place.value === "/" || place.value.startsWith("/chat/"));
   const title = chat.title || t("chats.untitled");
   const close = () => (doing.value = "");
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close();
   if (doing.value === "renaming") return html`<li><${Rename} chat=${chat} close=${close} /></li>`;
+  if (doing.value === "exporting") {
+    return html`<li class="asking export" role="group" aria-label=${t("chats.exportOne", { title })} onKeyDown=${onKeyDown}>
+      <${Export} chat=${chat} title=${title} close=${close} />
+    </li>`;
+  }
   if (doing.value === "deleting") {
     const remove = async () => {
       if ((await deleteChat(chat.id)) && chatId.peek() === chat.id) newChat();
       close();
     };
-    return html`<li class="asking" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
+    return html`<li class="asking" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${onKeyDown}>
       <p>${t("chats.deleteSure", { title })}</p>
       <button ref=${focused} onClick=${close}>${t("chats.keep")}</button> <button class="bad" onClick=${remove}>${t("chats.delete")}</button>
     </li>`;
@@ -78,6 +87,7 @@ function Entry({ chat }) {
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
     <button class="icon" aria-label=${t("chats.renameOne", { title })} title=${t("chats.rename")} onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
+    <button class="icon" aria-label=${t("chats.exportOne", { title })} title=${t("chats.export")} onClick=${() => (doing.value = "exporting")}><${Icon} name="download" /></button>
     <button class="icon" aria-label=${t("chats.deleteOne", { title })} title=${t("chats.delete")} onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>
   </li>`;
 }

@@ -74,7 +74,7 @@ export const keepQuestion = (chat, turn) => keepMessages(chat, [questionOf(turn)
 /** @param {string} chat @param {Turn} turn */
 export const keepAnswer = (chat, turn) => (keeping = keeping.then(() => keepMessages(chat, answersOf(turn))));
 /** One after the other: of two writes of an answer, the later one has the verdict. @type {Promise<void>} */
-let keeping = Promise.resolve();
+export let keeping = Promise.resolve();
 
 /** @param {string} id @param {string} title */
 export const renameChat = (id, title) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { title })));
@@ -86,14 +86,17 @@ export async function deleteChat(id) {
   return Boolean(response);
 }
 
-/** Read the turns of a chat, also of one that another client has written.
- * @param {string} id
- * @returns {Promise<Turn[]>} */
-export async function readChat(id) {
-  const response = await request(`/chat-history/${encodeURIComponent(id)}/messages`);
+/** Read the turns of a chat. @param {string} id */
+export const readChat = async (id) => turnsOf(await readMessages(id));
+
+/** Read the messages of a chat as they are kept. @param {string} id @returns {Promise<any[]>} */
+export const readMessages = async (id) => (await request(`/chat-history/${encodeURIComponent(id)}/messages`)).json();
+
+/** The turns of a chat, also of one that another client has written. @param {any[]} messages */
+export function turnsOf(messages) {
   /** @type {Turn[]} */
   const turns = [];
-  for (const message of await response.json()) {
+  for (const message of messages) {
     if (message.role === "user") turns.push(questionRead(message, turns.at(-1)));
     else if (message.role === "assistant") {
       const own = message.context?.playground?.turn;
