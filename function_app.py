@@ -20,6 +20,7 @@ from shared.triggers import (
     own_documents,
     playground,
     runs,
+    sharing,
     warm_up,
 )
 from shared.triggers import chat as chats
@@ -232,6 +233,24 @@ async def update_chat(req: Request) -> Response:
 async def delete_chat(req: Request) -> Response:
     """Delete a chat."""
     return await chat_history.delete_chat(req)
+
+
+@app.route("chat-history/{id}/share", methods=["POST"])
+async def share_chat(req: Request) -> Response:
+    """Let everybody who signs in read a chat."""
+    return await sharing.share_chat(req)
+
+
+@app.route("chat-history/{id}/share", methods=["DELETE"])
+async def stop_sharing_chat(req: Request) -> Response:
+    """Let nobody read it any more."""
+    return await sharing.stop_sharing_chat(req)
+
+
+@app.route("shared/{id}", methods=["GET"])
+async def shared_chat(req: Request) -> Response:
+    """A shared chat, for everybody who signs in."""
+    return await sharing.shared_chat(req)
 
 
 @app.route("feedback", methods=["POST"])

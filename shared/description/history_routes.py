@@ -1,13 +1,13 @@
 """The routes of the chat history, as data."""
 
 from functools import partial
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from shared.description.routes import BODY_ERRORS, CALLER_ERRORS, Answer, Parameter, PlainRoute
 from shared.description.schemas import Time
-from shared.errors import BadRequest, NotFound, RateLimited
+from shared.errors import BadRequest, NotAllowed, NotFound, RateLimited, TooLarge
 from shared.history import MAX_LISTED
 from shared.wire.history_body import LONGEST_SEARCH, ChatMode, MessageRole, MessagesBody, NewChatBody
 
@@ -42,6 +42,33 @@ class ChatMessage(TypedDict):
     ]
 
 
+class ChatLink(TypedDict):
+    """Where a shared chat is."""
+
+    id: str
+    url: Annotated[str, Field(description="The address of its copy. A browser is led to the playground's page of it.")]
+
+
+class SharedMessage(TypedDict):
+    """A message of a shared chat."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: str
+    citations: Annotated[list[str], Field(description="The sources that it cites, without documents of one's own.")]
+    agentName: NotRequired[str]
+    finishReason: NotRequired[str]
+
+
+class SharedChat(TypedDict):
+    """A copy of a chat, as it was when it was shared."""
+
+    id: str
+    title: Annotated[str, Field(description="The beginning of its first question.")]
+    shared: Time
+    messages: list[SharedMessage]
+
+
 ID_PARAMETER = Parameter("path", "id", "The chat's id.")
 _MODE = Parameter("query", "mode", "The kind of chat.", ChatMode)
 _LIMIT = Parameter(
@@ -59,6 +86,7 @@ _SEARCH = Parameter(
 )
 HISTORY_ERRORS = (*CALLER_ERRORS, BadRequest, NotFound, RateLimited)
 _BODY_ERRORS = (*HISTORY_ERRORS, *BODY_ERRORS)
+_SHARING_ERRORS = (*HISTORY_ERRORS, NotAllowed, TooLarge)
 _route = partial(PlainRoute, tag="history", errors=HISTORY_ERRORS)
 
 HISTORY_ROUTES = (
@@ -110,6 +138,37 @@ HISTORY_ROUTES = (
         "Deletes the chat with all its messages.",
         {204: Answer("The chat is deleted.")},
         (ID_PARAMETER, _MODE),
+    ),
+    _route(
+        "post",
+        "chat-history/{id}/share",
+        "share_chat",
+        "Share a chat",
+        "Makes a copy of the chat as it is now, which everybody who signs in can read who has its link. A second time "
+        "brings the copy up to date; its link stays.",
+        {201: Answer("The link.", ChatLink)},
+        (ID_PARAMETER,),
+        errors=_SHARING_ERRORS,
+    ),
+    _route(
+        "delete",
+        "chat-history/{id}/share",
+        "stop_sharing_chat",
+        "Stop sharing a chat",
+        "Deletes the copy. The chat stays, and has another link if it is shared again.",
+        {204: Answer("The chat is not shared.")},
+        (ID_PARAMETER,),
+        errors=_SHARING_ERRORS,
+    ),
+    _route(
+        "get",
+        "shared/{id}",
+        "get_shared_chat",
+        "Read a shared chat",
+        "Also one that another caller has shared.",
+        {200: Answer("The copy.", SharedChat)},
+        (Parameter("path", "id", "The id of its link."),),
+        errors=_SHARING_ERRORS,
     ),
 )
 """The routes, in the documents' order."""

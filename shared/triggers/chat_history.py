@@ -21,6 +21,7 @@ from shared.history import (
     session_id_of,
 )
 from shared.history.searching import find_chats
+from shared.history.sharing import stop_sharing
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -90,8 +91,7 @@ async def delete_chat(request: Request) -> Response:
     """`DELETE /chat-history/{id}`: delete a chat with its messages."""
     history, owner = await _history(request)
     bodies.read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
-    await history.delete(owner, request.path_params["id"])
-    await delete_answers(owner, request.path_params["id"])
+    await delete_all_of(history, owner, request.path_params["id"])
     return Response(status_code=204)
 
 
@@ -116,8 +116,15 @@ async def chats_that(
     return found[:count]
 
 
-async def delete_answers(owner: str, chat: str) -> None:
-    """Delete the answers that are kept of a chat beside its messages, and what was said of them."""
+async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:
+    """Delete a chat, its copy, the answers that are kept of it beside its messages, and what was said of them.
+
+    Raises:
+        NotFound: the owner has no such chat.
+    """
+    await stop_sharing(history, owner, chat)
+    await history.delete(owner, chat)
+    await stop_sharing(history, owner, chat)  # it may have been shared meanwhile
     runs, verdicts = await app.get_runs(), (await app.get_service()).verdicts
     for name in (chat, session_id_of(chat)):
         if runs:

@@ -12,7 +12,7 @@ from shared.chat_types import Caller
 from shared.errors import BadRequest, NotFound
 from shared.history import UNTITLED, HistoryStore, Mode, is_session_id, owner_of
 from shared.triggers.budget import admit
-from shared.triggers.chat_history import chats_that, delete_answers
+from shared.triggers.chat_history import chats_that, delete_all_of
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
 from shared.wire import demo_page as bodies
@@ -79,8 +79,7 @@ async def keep_demo_chat(request: Request) -> Response:
 async def delete_demo_chat(request: Request) -> Response:
     """`DELETE /{protocol}/chat_history/sessions/{id}`: delete a chat."""
     history, caller = await _history(request)
-    await history.delete(owner_of(caller), request.path_params["id"])
-    await delete_answers(owner_of(caller), request.path_params["id"])
+    await delete_all_of(history, owner_of(caller), request.path_params["id"])
     return Response(status_code=204)
 
 

@@ -4,7 +4,7 @@ Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -26,6 +26,7 @@ from shared.history import (
     StoredMessage,
     new_id_elsewhere,
 )
+from shared.history.sharing import cited_in
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 
@@ -195,6 +196,22 @@ def message_json(message: StoredMessage) -> dict[str, Any]:
         "timestamp": message.timestamp,
         **{key: value for key, value in optional.items() if value is not None},
     }
+
+
+def shared_json(copy: Conversation, messages: Iterable[StoredMessage]) -> dict[str, Any]:
+    """The JSON of a shared chat."""
+    shown = [
+        {
+            "role": message.role.value,
+            "content": message.content,
+            "timestamp": message.timestamp,
+            "citations": cited_in(message),
+            **({"agentName": message.agent_name} if message.agent_name else {}),
+            **({"finishReason": message.finish_reason} if message.finish_reason else {}),
+        }
+        for message in messages
+    ]
+    return {"id": copy.id, "title": copy.title, "shared": _time(copy.last_updated), "messages": shown}
 
 
 def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:

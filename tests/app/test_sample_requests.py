@@ -26,8 +26,13 @@ TEXTS = {"content", "Content", "text", "Text", "output_text", "delta"}
 BESIDE_THE_ANSWER = {"context", "metadata", "Metadata"}
 STARTS_A_CHAT = ("POST", "/chat-history")
 NEEDS_SAFETY_SERVICE = "/rai/"
-VARIABLE = re.compile(r"\{\{(?:chat|batch|response|answer|approval)\}\}")
-NEEDS_SIGN_IN = {"/mcp/oauth-protected-resource", "/documents/mine"}
+VARIABLE = re.compile(r"\{\{(?:chat|batch|response|answer|approval|shared)\}\}")
+NEEDS_SIGN_IN = {
+    "/mcp/oauth-protected-resource",
+    "/documents/mine",
+    "/chat-history/{{chat}}/share",
+    "/shared/{{shared}}",
+}
 NEEDS_READERS = ("GET", "/feedback")
 NEEDS_AN_APPROVAL = "{{approval}}"
 
@@ -59,7 +64,7 @@ def read_requests() -> Iterator[SampleRequest]:
     """
     file = (SAMPLES / "requests.http").read_text(encoding="utf-8")
     variables, *requests = re.split(r"^### ", file, flags=re.MULTILINE)
-    named = ["host", "chat", "batch", "response", "answer", "approval"]
+    named = ["host", "chat", "batch", "response", "answer", "approval", "shared"]
     assert re.findall(r"^@(\w+) = \S+$", variables, re.MULTILINE) == named
     for request in requests:
         head, _, body = request.strip().partition("\n\n")

@@ -14,6 +14,7 @@ from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
 from shared.history import UNTITLED, HistoryStore, ListPosition, Mode, StoredMessage, new_session_id
 from shared.history.searching import find_chats
+from shared.history.sharing import read_shared, share, stop_sharing
 
 ODD_OWNERS = (
     "",
@@ -343,6 +344,37 @@ class HistoryContract:
         with pytest.raises(NotFound):
             await writing
         assert list(await history.conversations(owner)) == []
+
+    async def test_a_shared_copy_is_what_was_said_until_it_is_no_longer_shared(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0), StoredMessage("t", Role.TOOL, "A secret", "now"), said(1))
+        link = await share(history, owner, chat, "mine/")
+        await history.write(owner, chat, [said(1, "Edited"), said(2)])
+        copy, messages = await read_shared(history, link)
+        assert [message.content for message in messages] == [said(0).content, said(1).content]
+        assert (copy.id, copy.title) == (link, said(0).content)
+        assert [one.id for one in await history.conversations(owner)] == [chat]
+        assert {await share(history, owner, chat, "mine/") for _ in range(2)} == {link}
+        assert [one.content for one in (await read_shared(history, link))[1]][1] == "Edited"
+        await stop_sharing(history, owner, chat)
+        for unknown in (link, chat, *NO_IDS):
+            with pytest.raises(NotFound):
+                await read_shared(history, unknown)
+        with pytest.raises(NotFound):
+            await share(history, new_owner(), chat, "mine/")
+        await stop_sharing(history, owner, chat)
+
+    async def test_of_a_chat_that_is_shared_and_stopped_at_the_same_time_no_copy_stays(
+        self, history: HistoryStore
+    ) -> None:
+        for _ in range(5):
+            owner, chat = await self.started(history, said(0))
+            sharing = [share(history, owner, chat, "mine/") for _ in range(3)]
+            links = await asyncio.gather(*sharing, stop_sharing(history, owner, chat), return_exceptions=True)
+            assert all(link is None or isinstance(link, str | NotFound) for link in links)
+            await stop_sharing(history, owner, chat)
+            for link in links:
+                with pytest.raises(NotFound):
+                    await read_shared(history, str(link))
 
     async def test_it_says_that_it_can_be_used(self, history: HistoryStore) -> None:
         health = await history.check()
