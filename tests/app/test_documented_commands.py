@@ -17,6 +17,7 @@ import pytest_asyncio
 
 from shared.chat_types import Passage
 from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.identity.conftest import Key, taking
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.small_index import write_index
 
@@ -31,6 +32,7 @@ ELSEWHERE = re.compile(r"^([A-Z_]+=\S+ )*(az|claude|docker|make|npx|open-webui|\
 TO_JQ = re.compile(r"[\s\\]*\| jq .*")
 """Shows a part of the answer, and is not installed everywhere."""
 KNOWN = Passage("1", "The Standard plan covers eye exams, one in each year.", "plan.md", "plan.md", None)
+KEY = Key("ada")
 CURL = "fail\nshow-error\nsilent\nmax-time = 60\n"
 """Options for each curl: a status of an error ends the commands."""
 
@@ -60,6 +62,13 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Runnin
         yield host
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def app_with_keys(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[RunningHost]:
+    """An app whose callers sign in, for commands that send a key."""
+    async with hosted(tmp_path_factory.mktemp("keys"), NO_VECTORS | taking(KEY)) as host:
+        yield host
+
+
 async def run(app: RunningHost, folder: Path, program: str, code: str, *options: str) -> str:
     """Run a program; return what it printed, once it has ended well."""
     (folder / ".curlrc").write_text(CURL)
@@ -70,7 +79,7 @@ async def run(app: RunningHost, folder: Path, program: str, code: str, *options:
     process = await asyncio.create_subprocess_exec(
         *(program, *options, "-c", code.replace(ADDRESS, app.url)),
         cwd=folder,
-        env=os.environ | {"CURL_HOME": str(folder), "SWITCHBOARD_KEY": "any"},
+        env=os.environ | {"CURL_HOME": str(folder), "SWITCHBOARD_KEY": "any", "KEY": KEY.made[0]},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -79,9 +88,19 @@ async def run(app: RunningHost, folder: Path, program: str, code: str, *options:
     return printed.decode()
 
 
-@pytest.mark.parametrize("code", [*documented("sh", "console")])
+COMMANDS = [*documented("sh", "console")]
+
+
+@pytest.mark.parametrize("code", [case for case in COMMANDS if "$KEY" not in case.values[0]])
 async def test_a_command_succeeds(app: RunningHost, tmp_path: Path, code: str) -> None:
     await run(app, tmp_path, "bash", TO_JQ.sub("", code), "-euo", "pipefail")
+
+
+@pytest.mark.parametrize("code", [case for case in COMMANDS if "$KEY" in case.values[0]])
+async def test_a_command_of_a_caller_who_signs_in_succeeds(
+    app_with_keys: RunningHost, tmp_path: Path, code: str
+) -> None:
+    await run(app_with_keys, tmp_path, "bash", TO_JQ.sub("", code), "-euo", "pipefail")
 
 
 @pytest.mark.parametrize("code", [case for case in documented("python") if is_installed(case.values[0])])

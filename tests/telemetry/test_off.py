@@ -8,7 +8,7 @@ from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
 from shared.parts import build_service
-from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.retrieval.own import OwnDocuments
 from shared.settings import Settings
 from shared.telemetry.parts import TracedModel, TracedRetriever
 from shared.turns import turn_events
@@ -19,7 +19,7 @@ async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:
     request = ChatRequest((Message(Role.USER, "Hello?"),))
     turn = turn_events(service, request, RequestContext("id-1", asyncio.get_running_loop().time() + 30))
     assert type(service.model) is ExtractiveModel
-    assert type(service.retriever) is SqliteRetriever
+    assert type(service.retriever) is OwnDocuments
     assert isinstance(turn, AsyncGeneratorType)
     assert turn.ag_code is run_turn.__code__
     await turn.aclose()

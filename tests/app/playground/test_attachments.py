@@ -14,13 +14,13 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 """One loop with the browser and the stand-in; the first test may have to install the browser."""
 
 NOTES = FilePayload(name="notes.txt", mimeType="text/plain", buffer=b"The dentist is in Kiel.")
-DROP = """([kind, name, content]) => {
+DROP = """(box, [kind, name, content]) => {
   const bytes = Uint8Array.from(atob(content), sign => sign.charCodeAt(0));
   const data = new DataTransfer();
   data.items.add(new File([bytes], name, { type: "image/png" }));
   const options = { bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data };
   const event = kind === "paste" ? new ClipboardEvent(kind, options) : new DragEvent(kind, options);
-  document.getElementById("question").dispatchEvent(event);
+  box.dispatchEvent(event);
 }"""
 NOISE = """async () => {
   const canvas = new OffscreenCanvas(1700, 900);
@@ -71,7 +71,7 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
 @pytest.mark.parametrize("how", ["drop", "paste"])
 async def test_an_image_is_dropped_or_pasted(page: Page, app: RunningHost, openai: OpenAIStandIn, how: str) -> None:
     await page.goto(app.url)
-    await page.evaluate(DROP, [how, "dot.png", PIXEL])
+    await page.locator("#question").evaluate(DROP, [how, "dot.png", PIXEL])
     await expect(attached(page)).to_contain_text("dot.png")
     openai.reply("A dot.")
     await ask_on(page, "What is this?")
@@ -82,7 +82,7 @@ async def test_an_image_is_dropped_or_pasted(page: Page, app: RunningHost, opena
 async def test_a_large_image_is_made_smaller(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
     await page.goto(app.url)
     noise: str = await page.evaluate(NOISE)
-    await page.evaluate(DROP, ["drop", "large.png", noise])
+    await page.locator("#question").evaluate(DROP, ["drop", "large.png", noise])
     await expect(attached(page)).to_contain_text("large.png")
     openai.reply("Noise.")
     await ask_on(page, "What is this?")
