@@ -158,7 +158,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     """
     _refuse_others(body)
     keys = AgUiKeys.read(body)
-    decisions = tuple(answer.decision() for answer in keys.resume or ())
+    decisions = () if _goes_another_way(keys) else tuple(answer.decision() for answer in keys.resume or ())
     chat: dict[str, Json] = {
         "messages": [_flat(place, message) for place, message in _kept(_without_servers_calls(keys.messages))],
         "context": body.get("forwardedProps"),
@@ -205,6 +205,13 @@ def _refuse_others(body: Mapping[str, Json]) -> None:
     """Refuse what other protocols have in the same place, in words that say what to do."""
     if isinstance(body.get("context"), dict):
         raise BadRequest("context: should be a list. Overrides go into forwardedProps.")
+
+
+def _goes_another_way(keys: AgUiKeys) -> bool:
+    """Whether the user has a new question in place of answers: assistant-ui's `steerAway` cancels what is open."""
+    *said, last = keys.messages
+    cancels = all(answer.status == "cancelled" for answer in keys.resume or ())
+    return cancels and last.role == "user" and any(one.tool_calls or one.tool_call_id for one in said[-1:])
 
 
 def _without_servers_calls(messages: list[AgUiMessage]) -> list[AgUiMessage]:

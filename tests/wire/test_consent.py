@@ -95,6 +95,20 @@ def test_ag_ui_answers_interrupts(answer: Any, decided: Decision) -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "decided"), [("cancelled", ()), ("resolved", (Decision(False, ID),))], ids=["cancelled", "resolved"]
+)
+def test_a_question_after_cancelled_interrupts_of_ag_ui_is_a_new_turn(
+    status: str, decided: tuple[Decision, ...]
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "crm.drop", "arguments": "{}"}}
+    another = {"id": "3", "role": "user", "content": "No, look."}
+    request = ag_ui(
+        {"id": "2", "role": "assistant", "toolCalls": [call]}, another, resume=[{"interruptId": ID, "status": status}]
+    )
+    assert (request.decisions, "No, look." in str(request.messages)) == (decided, not decided)
+
+
+@pytest.mark.parametrize(
     "resume", [[{"interruptId": ID}], [{"status": "resolved"}], [7], [{"interruptId": 7, "status": "resolved"}], {}]
 )
 def test_an_answer_that_ag_ui_does_not_know_is_refused(resume: Any) -> None:
