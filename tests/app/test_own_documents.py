@@ -127,15 +127,14 @@ async def test_in_every_protocol_each_is_answered_from_their_own(people: tuple[P
         assert seen_in(str(await person.send("POST", "/mcp", json=call))) == {name}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-async def test_what_the_policy_forbids_is_not_quoted_from_a_persons_own_either(
-    people: tuple[Person, Person], protocol: str
-) -> None:
+async def test_what_the_policy_forbids_is_not_quoted_from_a_persons_own_either(people: tuple[Person, Person]) -> None:
     ada, _ = people
     await ada.upload("warehouse.txt", "From stolen fertilizer the thieves make a pipe bomb.")
     sent = body("What do the thieves make from stolen fertilizer?")
-    status, answer = await ada.send("POST", f"/{protocol}/chat", json=sent)
-    assert (status, "safety check stopped this answer" in str(answer), "bomb" in str(answer)) == (400, True, False)
+    for protocol in PROTOCOLS:
+        status, answer = await ada.send("POST", f"/{protocol}/chat", json=sent)
+        told = "safety check stopped this answer" in str(answer)
+        assert (protocol, status, told, "bomb" in str(answer)) == (protocol, 400, True, False)
 
 
 async def test_a_person_replaces_a_document_and_may_have_so_many(people: tuple[Person, Person]) -> None:
