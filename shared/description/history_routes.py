@@ -46,7 +46,7 @@ class ChatLink(TypedDict):
     """Where a shared chat is."""
 
     id: str
-    url: Annotated[str, Field(description="The address of its copy. A browser is led to the playground's page of it.")]
+    url: Annotated[str, Field(description="The address of its copy.")]
 
 
 class SharedMessage(TypedDict):

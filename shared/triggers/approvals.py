@@ -17,7 +17,6 @@ from shared.chat_types import Decision, Json
 from shared.errors import NotFound
 from shared.history import owner_of
 from shared.identity import may_approve
-from shared.triggers.asking import is_browser
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.receiving import read_body
@@ -44,7 +43,7 @@ async def list_approvals(request: Request) -> Response:
 @answering
 async def approval(request: Request) -> Response:
     """`GET /approvals/{id}`: one approval, and what has come of it; for a browser the playground's page of it."""
-    if app.get_settings().shows_playground and is_browser(request):
+    if app.get_settings().shows_playground and _is_browser(request):
         headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
         return Response(status_code=303, headers=headers)
     from shared.runs.approvals import find_approval
@@ -81,6 +80,11 @@ async def _parts(request: Request) -> "tuple[Runs, Decider]":
 
 def _id_of(request: Request) -> str:
     return request.path_params["id"].replace("-", "").lower()
+
+
+def _is_browser(request: Request) -> bool:
+    """Whether a person opens the address: a link in a message leads to it, and carries no sign-in."""
+    return request.headers.get("accept", "").lower().startswith("text/html")
 
 
 def _response(value: Approval | Approvals) -> Response:

@@ -41,11 +41,6 @@ def own_url(request: Request, settings: Settings) -> str:
     return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
 
 
-def is_browser(request: Request) -> bool:
-    """Whether a person opens the address: a link in a message leads to it, and carries no sign-in."""
-    return request.headers.get("accept", "").lower().startswith("text/html")
-
-
 def resolved(request: Request, unless_pinned: str | None) -> Resolved:
     """Resolve the protocol by the route, else by `unless_pinned`, else by the client's name for itself."""
     headers = request.headers

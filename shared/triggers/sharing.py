@@ -1,7 +1,5 @@
 """Routes of shared chats: copies that everybody may read who signs in."""
 
-from urllib.parse import quote
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,7 +8,7 @@ from shared.documents.own import MINE
 from shared.errors import NotAllowed
 from shared.history import HistoryStore, owner_of
 from shared.history.sharing import read_shared, share, stop_sharing
-from shared.triggers.asking import is_browser, own_url
+from shared.triggers.asking import own_url
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, json_response
 from shared.wire.history_body import shared_json
@@ -35,13 +33,9 @@ async def stop_sharing_chat(request: Request) -> Response:
 
 @answering
 async def shared_chat(request: Request) -> Response:
-    """`GET /shared/{id}`: a shared chat; for a browser the playground's page of it."""
-    link = request.path_params["id"]
-    if app.get_settings().shows_playground and is_browser(request):
-        headers = {"location": f"../#/shared/{quote(link, safe='')}", "vary": "Accept"}
-        return Response(status_code=303, headers=headers)
+    """`GET /shared/{id}`: a shared chat."""
     history, _ = await _history(request)
-    response = json_response(shared_json(*await read_shared(history, link)))
+    response = json_response(shared_json(*await read_shared(history, request.path_params["id"])))
     response.headers["cache-control"] = "no-store"
     return response
 
