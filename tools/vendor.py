@@ -96,7 +96,7 @@ LIBRARIES = (
         {"icon-nodes.json": "lucide.js", "LICENSE": "lucide.LICENSE"},
         icons=(
             *("arrow-down", "arrow-left", "chevron-left", "chevron-right", "download", "menu", "moon", "panel-right"),
-            *("paperclip", "pencil", "square-pen", "sun", "sun-moon", "thumbs-down", "thumbs-up"),
+            *("paperclip", "pencil", "pin", "pin-off", "square-pen", "sun", "sun-moon", "thumbs-down", "thumbs-up"),
             *("trash", "upload", "x"),
         ),
     ),

@@ -21,6 +21,7 @@ class Chat(TypedDict):
     lastUpdated: Time
     messageCount: int
     mode: ChatMode
+    pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
 
 
 class ChatMessage(TypedDict):
@@ -84,6 +85,7 @@ _SEARCH = Parameter(
     "Only chats whose title and texts have these words. A page looks at so many chats, and may have none of them.",
     Annotated[str, Field(max_length=LONGEST_SEARCH)],
 )
+_PINNED = Parameter("query", "pinned", "Only pinned chats.", Literal["true"])
 HISTORY_ERRORS = (*CALLER_ERRORS, BadRequest, NotFound, RateLimited)
 _BODY_ERRORS = (*HISTORY_ERRORS, *BODY_ERRORS)
 _SHARING_ERRORS = (*HISTORY_ERRORS, NotAllowed, TooLarge)
@@ -97,7 +99,7 @@ HISTORY_ROUTES = (
         "List the caller's chats",
         "The newest first, of one mode or of all. If there are more, the header `Link` names the next page.",
         {200: Answer("The chats.", list[Chat])},
-        (_MODE, _LIMIT, _SEARCH, _CURSOR),
+        (_MODE, _LIMIT, _SEARCH, _PINNED, _CURSOR),
     ),
     _route(
         "post",
@@ -122,9 +124,9 @@ HISTORY_ROUTES = (
         "put",
         "chat-history/{id}",
         "update_chat",
-        "Add messages to a chat, update them, or rename it",
+        "Add messages to a chat, update them, rename or pin it",
         "A message replaces the one with the same id, or is added at the end. Other messages stay, and so does the "
-        "title unless there is a new one.",
+        "title unless there is a new one. A pin alone does not change when the chat was last updated.",
         {200: Answer("The chat as it is now.", Chat)},
         (ID_PARAMETER,),
         errors=_BODY_ERRORS,

@@ -82,6 +82,8 @@ class Conversation:
     """Time of the last write, or of its creation, in UTC."""
     message_count: int
     """Number of messages."""
+    pinned: bool = False
+    """Whether its owner wants it first in lists."""
 
 
 class ListPosition(NamedTuple):
@@ -144,9 +146,18 @@ class HistoryStore(Protocol):
         ...
 
     async def conversations(
-        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+        self,
+        owner: str,
+        mode: Mode | None = None,
+        limit: int = MAX_LISTED,
+        after: ListPosition | None = None,
+        *,
+        pinned: bool = False,
     ) -> Sequence[Conversation]:
-        """List the owner's conversations, of one mode or of all, newest first: those after a position, or the first."""
+        """List the owner's conversations, of one mode or of all, newest first: those after a position, or the first.
+
+        With `pinned`, only those that are.
+        """
         ...
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
@@ -158,11 +169,17 @@ class HistoryStore(Protocol):
         ...
 
     async def write(
-        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+        self,
+        owner: str,
+        conversation_id: str,
+        messages: Sequence[StoredMessage],
+        title: str = "",
+        pinned: bool | None = None,
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message: all of them, or none.
 
-        Without a title it stays as it is; the first messages of a conversation that is `UNTITLED` give it one.
+        Without a title it stays as it is; the first messages of a conversation that is `UNTITLED` give it one. Without
+        `pinned` that stays too; a write of nothing else leaves the conversation's time as it is.
 
         Raises:
             NotFound: the owner has no such conversation.
@@ -197,10 +214,16 @@ class NoHistory:
         _refuse()
 
     async def conversations(
-        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+        self,
+        owner: str,
+        mode: Mode | None = None,
+        limit: int = MAX_LISTED,
+        after: ListPosition | None = None,
+        *,
+        pinned: bool = False,
     ) -> Sequence[Conversation]:
         """Raise NotFound."""
-        del owner, mode, limit, after
+        del owner, mode, limit, after, pinned
         _refuse()
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
@@ -209,10 +232,15 @@ class NoHistory:
         _refuse()
 
     async def write(
-        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+        self,
+        owner: str,
+        conversation_id: str,
+        messages: Sequence[StoredMessage],
+        title: str = "",
+        pinned: bool | None = None,
     ) -> Conversation:
         """Raise NotFound."""
-        del owner, conversation_id, messages, title
+        del owner, conversation_id, messages, title, pinned
         _refuse()
 
     async def delete(self, owner: str, conversation_id: str) -> None:

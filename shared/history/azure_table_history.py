@@ -38,7 +38,7 @@ from shared.history.azure_table_rows import (
     rows_in,
     started,
 )
-from shared.history.azure_table_writing import FEW, new_name, read, write
+from shared.history.azure_table_writing import FEW, Edit, new_name, read, write
 from shared.outbound.azure_service.tables import found
 
 _LEFTOVER_AGE = timedelta(hours=1)
@@ -85,14 +85,22 @@ class AzureTableHistory:
         return await self._run(work)
 
     async def conversations(
-        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+        self,
+        owner: str,
+        mode: Mode | None = None,
+        limit: int = MAX_LISTED,
+        after: ListPosition | None = None,
+        *,
+        pinned: bool = False,
     ) -> Sequence[Conversation]:
         """List the owner's conversations, newest first."""
         partition = partition_of(owner)
         async with self._table.ready() as table:
             await self._tidy(table, partition)
             modes = [mode] if mode else [*Mode]
-            pages = await asyncio.gather(*(_page(table, partition, each, limit, after) for each in modes))
+            pages = await asyncio.gather(
+                *(_page(table, partition, each, limit, after, pinned=pinned) for each in modes)
+            )
         return sorted(chain.from_iterable(pages), key=lambda one: (-one.last_updated.timestamp(), one.id))[:limit]
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
@@ -104,7 +112,12 @@ class AzureTableHistory:
         return await self._run(work)
 
     async def write(
-        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+        self,
+        owner: str,
+        conversation_id: str,
+        messages: Sequence[StoredMessage],
+        title: str = "",
+        pinned: bool | None = None,
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message."""
         messages = contents.merged((), messages)
@@ -117,7 +130,7 @@ class AzureTableHistory:
             # Most messages are new, and their marks refuse the transaction if they are not.
             are_new = not tried and len(messages) <= FEW
             tried.add(change := new_name())
-            return (await write(table, head, messages, title, change, are_new=are_new)).conversation
+            return (await write(table, head, messages, Edit(title, pinned), change, are_new=are_new)).conversation
 
         return await self._run(work)
 
@@ -212,12 +225,14 @@ async def _find(table: TableClient, owner: str, conversation_id: str) -> Head:
 
 
 async def _page(
-    table: TableClient, partition: str, mode: Mode, limit: int, after: ListPosition | None
+    table: TableClient, partition: str, mode: Mode, limit: int, after: ListPosition | None, *, pinned: bool
 ) -> list[Conversation]:
     """Read the list of one mode: the first entries after a position."""
     listed: list[Conversation] = []
     above = list_key(mode, after) if after else ""
-    async with aclosing(rows_in(table, partition, f"l-{mode}-", above=above, page=min(limit, _MOST_PAGE))) as rows:
+    only = "pinned eq true" if pinned else ""
+    page = min(limit, _MOST_PAGE)
+    async with aclosing(rows_in(table, partition, f"l-{mode}-", above=above, only=only, page=page)) as rows:
         async for row in rows:
             listed.append(conversation_of(row, row["RowKey"][-36:]))
             if len(listed) == limit:

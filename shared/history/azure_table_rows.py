@@ -142,6 +142,7 @@ def conversation_of(entity: TableEntity, conversation_id: str) -> Conversation:
         last_message=entity["last_message"],
         last_updated=datetime.fromisoformat(entity["last_updated"]),
         message_count=entity["message_count"],
+        pinned=entity.get("pinned", False),
     )
 
 
@@ -152,6 +153,7 @@ def _shown(conversation: Conversation) -> dict[str, str | int]:
         "last_message": conversation.last_message,
         "last_updated": conversation.last_updated.isoformat(),
         "message_count": conversation.message_count,
+        "pinned": conversation.pinned,
     }
 
 
@@ -181,11 +183,10 @@ def started(head: Head) -> list[Operation]:
 
 def changed(old: Head, new: Head) -> list[Operation]:
     """The operations that change a head and its entry in the list, if the head is as it was read."""
-    return [
-        ("update", head_entity(new), {"mode": UpdateMode.REPLACE, **_unchanged(old.etag)}),
-        ("delete", keys(old.partition, old.list_key)),
-        ("create", list_entity(new)),
-    ]
+    head: Operation = ("update", head_entity(new), {"mode": UpdateMode.REPLACE, **_unchanged(old.etag)})
+    if new.list_key == old.list_key:
+        return [head, ("update", list_entity(new), {"mode": UpdateMode.REPLACE})]
+    return [head, ("delete", keys(old.partition, old.list_key)), ("create", list_entity(new))]
 
 
 def deleted(head: Head) -> list[Operation]:
@@ -246,6 +247,7 @@ async def rows_in(
     last_prefix: str = "",
     *,
     above: str = "",
+    only: str = "",
     select: Sequence[str] | None = None,
     page: int | None = None,
 ) -> AsyncGenerator[TableEntity]:
@@ -257,10 +259,13 @@ async def rows_in(
         prefix: The prefix.
         last_prefix: A larger one: also those with it, and those between.
         above: Only those with larger keys; empty: all.
+        only: A condition that they meet; empty: none.
         select: The properties to read; None: all.
         page: How many entities to read at once; None: as many as the service gives.
     """
     condition = f"PartitionKey eq @partition and RowKey {'gt' if above else 'ge'} @first and RowKey lt @after"
+    if only:
+        condition += f" and {only}"
     end = last_prefix or prefix
     values = {"partition": partition, "first": above or prefix, "after": end[:-1] + chr(ord(end[-1]) + 1)}
     async for entity in table.query_entities(condition, parameters=values, select=select, results_per_page=page):

@@ -9,7 +9,7 @@ which leaves one for the old generation: whatever is interrupted, what is not cu
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from uuid import uuid4
@@ -48,6 +48,16 @@ type Writes = Mapping[int, tuple[StoredMessage, ...]]
 """The messages that each write added, by its number."""
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a write changes besides messages."""
+
+    title: str
+    """The new title; empty: it stays."""
+    pinned: bool | None
+    """Whether the chat is pinned now; None: as before."""
+
+
 def new_name() -> str:
     """Make the name of a generation or of a change."""
     return uuid4().hex[:16]
@@ -78,7 +88,7 @@ async def read(table: TableClient, head: Head, newest: int = MOST_MESSAGES) -> t
 
 
 async def write(
-    table: TableClient, head: Head, messages: Sequence[StoredMessage], title: str, change: str, *, are_new: bool
+    table: TableClient, head: Head, messages: Sequence[StoredMessage], edit: Edit, change: str, *, are_new: bool
 ) -> Head:
     """Replace the message with the same id, or add at the end, for each message; return the new head.
 
@@ -86,7 +96,7 @@ async def write(
         table: The table.
         head: The head that was read.
         messages: The messages; no two have the same id.
-        title: A new title; empty: it stays.
+        edit: What changes besides.
         change: The name of this change.
         are_new: Whether to try first as if none of the messages were there.
 
@@ -107,7 +117,7 @@ async def write(
     before = [len(contents.encode_messages(kept[number])) for number in updated]
     if added:
         bodies[head.writes] = contents.encode_messages(added)
-    conversation = _after(head, title, added, added or updated.get(head.writes - 1, ()))
+    conversation = _after(head, edit, added, added or updated.get(head.writes - 1, ()))
     size = head.size + sum(map(len, bodies.values())) - sum(before)
     new = replace(
         head,
@@ -128,21 +138,21 @@ async def write(
     ]
     length = max(sum(before), sum(map(len, bodies.values())))
     if (head.older_rows and messages) or length > MOST_BYTES or len(operations) > MOST_OPERATIONS:
-        return await _write_all(table, head, messages, title, change)
+        return await _write_all(table, head, messages, edit, change)
     contents.require_room(conversation.message_count, size)
     await commit(table, operations)
     return new
 
 
 async def _write_all(
-    table: TableClient, head: Head, messages: Sequence[StoredMessage], title: str, change: str
+    table: TableClient, head: Head, messages: Sequence[StoredMessage], edit: Edit, change: str
 ) -> Head:
     """Write all messages as a new generation; else like `write`."""
     kept = await read(table, head)
     merged = contents.merged(kept, messages)
     portions = [*_portions(merged)]
     bodies = [contents.encode_messages(some) for some in portions]
-    conversation = _after(head, title, merged[len(kept) :], merged)
+    conversation = _after(head, edit, merged[len(kept) :], merged)
     contents.require_room(len(merged), sum(map(len, bodies)))
     new = Head(
         head.partition,
@@ -206,23 +216,26 @@ def _transactions(
     yield operations
 
 
-def _after(head: Head, title: str, added: Sequence[StoredMessage], latest: Sequence[StoredMessage]) -> Conversation:
+def _after(head: Head, edit: Edit, added: Sequence[StoredMessage], latest: Sequence[StoredMessage]) -> Conversation:
     """Return what lists show after a write.
 
     Args:
         head: The head before it.
-        title: The new title; empty: it stays.
+        edit: What changes besides the messages.
         added: The messages that are added.
         latest: The last of them is the last of the chat; empty: that one stays.
     """
     old = head.conversation
+    is_pin = edit.pinned is not None and not (edit.title or added or latest)
+    # Its entry in the list gets another key, also if the clocks of two instances differ.
+    later = max(datetime.now(UTC), old.last_updated + timedelta(microseconds=1))
     return replace(
         old,
-        title=title or contents.title_after(old, added),
+        title=edit.title or contents.title_after(old, added),
         last_message=contents.preview(latest[-1].content) if latest else old.last_message,
-        # Its entry in the list gets another key, also if the clocks of two instances differ.
-        last_updated=max(datetime.now(UTC), old.last_updated + timedelta(microseconds=1)),
+        last_updated=old.last_updated if is_pin else later,
         message_count=old.message_count + len(added),
+        pinned=old.pinned if edit.pinned is None else edit.pinned,
     )
 
 

@@ -14,14 +14,21 @@ _READ_TOGETHER = 4
 
 
 async def find_chats(
-    history: HistoryStore, owner: str, words: Sequence[str], mode: Mode | None, limit: int, after: ListPosition | None
+    history: HistoryStore,
+    owner: str,
+    words: Sequence[str],
+    mode: Mode | None,
+    limit: int,
+    after: ListPosition | None,
+    *,
+    pinned: bool = False,
 ) -> tuple[list[Conversation], Conversation | None]:
     """Find the chats after a position that have all of the words, in any case, as parts of words too.
 
     Returns:
         Those of the chats that were looked at, and the last of these if there are more to look at.
     """
-    chats = await history.conversations(owner, mode, MOST_SEARCHED + 1, after)
+    chats = await history.conversations(owner, mode, MOST_SEARCHED + 1, after, pinned=pinned)
     found: list[Conversation] = []
     for some in batched(chats[:MOST_SEARCHED], _READ_TOGETHER, strict=False):
         have = await asyncio.gather(*(_has(history, owner, chat, words) for chat in some))

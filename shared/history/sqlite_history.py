@@ -33,15 +33,24 @@ CREATE TABLE messages (
 ) STRICT;
 """
 
+_LATER = (
+    "CREATE TABLE IF NOT EXISTS pins (conversation TEXT PRIMARY KEY REFERENCES conversations ON DELETE CASCADE) STRICT"
+)
+"""What files of earlier versions have not."""
+
 _LIST = """
-SELECT id, title, mode, last_message, last_updated, message_count FROM conversations
-WHERE owner = :owner AND mode = ifnull(:mode, mode)
+SELECT id, title, mode, last_message, last_updated, message_count, id IN (SELECT conversation FROM pins) AS pinned
+FROM conversations
+WHERE owner = :owner AND mode = ifnull(:mode, mode) AND pinned >= :pinned
     AND (:time IS NULL OR last_updated < :time OR (last_updated = :time AND id > :id))
 ORDER BY last_updated DESC, id LIMIT :limit
 """
 _FIND = """
-SELECT id, title, mode, last_message, last_updated, message_count FROM conversations WHERE owner = :owner AND id = :id
+SELECT id, title, mode, last_message, last_updated, message_count, id IN (SELECT conversation FROM pins) AS pinned
+FROM conversations WHERE owner = :owner AND id = :id
 """
+_PIN = "INSERT INTO pins (conversation) VALUES (?) ON CONFLICT DO NOTHING"
+_UNPIN = "DELETE FROM pins WHERE conversation = ?"
 _FILE = SqliteFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
 
 
@@ -54,7 +63,7 @@ class SqliteHistory:
     """
 
     def __init__(self, path: Path, max_chats: int = contents.MAX_CHATS) -> None:
-        self._store = SqliteStore(path, _FILE, _SCHEMA)
+        self._store = SqliteStore(path, _FILE, _SCHEMA, _LATER)
         self._max_chats = max_chats
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
@@ -74,13 +83,20 @@ class SqliteHistory:
         return await self._store.run(work)
 
     async def conversations(
-        self, owner: str, mode: Mode | None = None, limit: int = MAX_LISTED, after: ListPosition | None = None
+        self,
+        owner: str,
+        mode: Mode | None = None,
+        limit: int = MAX_LISTED,
+        after: ListPosition | None = None,
+        *,
+        pinned: bool = False,
     ) -> Sequence[Conversation]:
         """List the owner's conversations, newest first."""
         time, last_id = (_time(after.last_updated), after.id) if after else (None, None)
 
         def work(db: apsw.Connection) -> list[Conversation]:
             values = {"owner": owner, "mode": mode, "limit": limit, "time": time, "id": last_id}
+            values["pinned"] = pinned
             return [_conversation(row) for row in db.execute(_LIST, values)]
 
         return await self._store.run(work)
@@ -99,12 +115,21 @@ class SqliteHistory:
         return await self._store.run(work)
 
     async def write(
-        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], title: str = ""
+        self,
+        owner: str,
+        conversation_id: str,
+        messages: Sequence[StoredMessage],
+        title: str = "",
+        pinned: bool | None = None,
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message."""
 
         def work(db: apsw.Connection) -> Conversation:
             conversation = _find(db, owner, conversation_id)
+            if pinned is not None:
+                db.execute(_PIN if pinned else _UNPIN, (conversation_id,))
+                if not messages and not title:
+                    return _find(db, owner, conversation_id)
             new_title = title or contents.title_after(conversation, messages)
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
@@ -184,10 +209,10 @@ def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, St
 
 
 def _conversation(row: tuple[object, ...]) -> Conversation:
-    id_, title, mode, last_message, last_updated, count = msgspec.convert(
-        row, tuple[str, str, Mode, str, datetime, int]
+    id_, title, mode, last_message, last_updated, count, pinned = msgspec.convert(
+        row, tuple[str, str, Mode, str, datetime, int, int]
     )
-    return Conversation(id_, title, mode, last_message, last_updated, count)
+    return Conversation(id_, title, mode, last_message, last_updated, count, pinned=bool(pinned))
 
 
 def _time(moment: datetime) -> str:

@@ -92,12 +92,14 @@ class SqliteStore:
         path: The file; it is made, with its folder, at the first use.
         file: Its transactions.
         schema: SQL that makes its tables.
+        later: SQL that adds to the file of an earlier version what it does not have.
     """
 
-    def __init__(self, path: Path, file: SqliteFile, schema: str) -> None:
+    def __init__(self, path: Path, file: SqliteFile, schema: str, later: str = "") -> None:
         self._path = path
         self._file = file
         self._schema = schema
+        self._later = later
         self._lock = asyncio.Lock()
 
     async def run[T](self, work: Callable[[apsw.Connection], T]) -> T:
@@ -131,6 +133,7 @@ class SqliteStore:
                 f"The {self._file.name} was written by another version of this app. Use that version, or move "
                 f"`{self._path.name}` out of DATA_DIR to start anew."
             )
+        db.execute(self._later)
 
 
 def enable_wal(db: apsw.Connection) -> None:

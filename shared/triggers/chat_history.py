@@ -41,15 +41,16 @@ async def list_chats(request: Request) -> Response:
     page = bodies.read_page(request.query_params)
     if page.search:
         words = page.search.casefold().split()
-        found, last = await find_chats(history, owner, words, page.mode, page.limit, page.after)
+        place = (page.mode, page.limit, page.after)
+        found, last = await find_chats(history, owner, words, *place, pinned=page.pinned)
         response = json_response([bodies.conversation_json(chat) for chat in found])
         if last:
             response.headers["link"] = f'<{page.following(last)}>; rel="next"'
         return response
     if page.mode and owner == owner_of(Caller()):
-        chats = await chats_that(is_of_chatui, history, owner, page.mode, page.limit + 1, page.after)
+        chats = await chats_that(is_of_chatui, history, owner, page.mode, page.limit + 1, page.after, page.pinned)
     else:
-        chats = await history.conversations(owner, page.mode, page.limit + 1, page.after)
+        chats = await history.conversations(owner, page.mode, page.limit + 1, page.after, pinned=page.pinned)
     response = json_response([bodies.conversation_json(chat) for chat in chats[: page.limit]])
     if len(chats) > page.limit:
         response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
@@ -76,13 +77,13 @@ async def chat_messages(request: Request) -> Response:
 
 @answering
 async def update_chat(request: Request) -> Response:
-    """`PUT /chat-history/{id}`: add or update messages, or the title; the response is the chat's entry in the list."""
+    """`PUT /chat-history/{id}`: write messages, rename or pin a chat; the response is its entry in the list."""
     history, owner = await _history(request)
     with ExitStack() as held:
         reader = partial(JsonReader, bodies.HISTORY_BODY_LIMIT, bodies.MESSAGES_EXAMPLE)
         body = await read_body(request, reader, _deadline(request), held)
-        messages, title = bodies.parse_messages(body.json, datetime.now(UTC))
-        chat = await history.write(owner, request.path_params["id"], messages, title)
+        update = bodies.parse_update(body.json, datetime.now(UTC))
+        chat = await history.write(owner, request.path_params["id"], *update)
     return json_response(bodies.conversation_json(chat))
 
 
@@ -102,12 +103,13 @@ async def chats_that(
     mode: Mode,
     count: int,
     after: ListPosition | None,
+    pinned: bool = False,
 ) -> list[Conversation]:
     """List the first chats after a position whose ids belong to a front end."""
     found: list[Conversation] = []
     limit = count
     while len(found) < count:
-        chats = await history.conversations(owner, mode, limit, after)
+        chats = await history.conversations(owner, mode, limit, after, pinned=pinned)
         found += [chat for chat in chats if belong(chat.id)]
         if len(chats) < limit:
             break

@@ -77,6 +77,7 @@ class MessagesBody(BodyModel):
         default=[], max_length=MAX_HISTORY_MESSAGES, description="The messages to add, or to update by their ids."
     )
     title: str | None = Field(default=None, max_length=200, description="A new title in lists of chats.")
+    pinned: bool | None = Field(default=None, description="Whether the chat is pinned; missing: as before.")
 
 
 def read_mode(value: str | None) -> Mode | None:
@@ -105,6 +106,8 @@ class Page:
     """Where the page begins; None: with the newest chat."""
     search: str = ""
     """Words that the chats have; empty: all chats."""
+    pinned: bool = False
+    """Whether only pinned chats are."""
 
     def following(self, last: Conversation) -> str:
         """Return the address of the next page, relative to this one's.
@@ -112,7 +115,8 @@ class Page:
         Args:
             last: The last chat of this page.
         """
-        query = {"mode": self.mode, "limit": self.limit, "search": self.search, "cursor": cursor_after(last)}
+        query = {"mode": self.mode, "limit": self.limit, "search": self.search, "pinned": self.pinned and "true"}
+        query["cursor"] = cursor_after(last)
         return "?" + urlencode({name: value for name, value in query.items() if value})
 
 
@@ -139,7 +143,10 @@ def read_page(query: Mapping[str, str]) -> Page:
     search = query.get("search", "").strip()
     if len(search) > LONGEST_SEARCH:
         raise BadRequest(f"search: should have at most {LONGEST_SEARCH} characters.")
-    return Page(read_mode(query.get("mode")), int(limit), after, search)
+    pinned = query.get("pinned", "")
+    if pinned not in ("", "true"):
+        raise BadRequest("pinned: should be 'true', or left out.")
+    return Page(read_mode(query.get("mode")), int(limit), after, search, pinned=bool(pinned))
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:
@@ -152,19 +159,19 @@ def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:
     return Mode(chat.mode), (chat.title or "").strip() or UNTITLED, new_id_elsewhere() if chat.elsewhere else None
 
 
-def parse_messages(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMessage], str]:
-    """Read the messages to add or to update, and the new title; empty: the title stays.
+def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMessage], str, bool | None]:
+    """Read the messages to add or to update, the new title, and whether the chat is pinned; empty and None: as before.
 
     A message without a timestamp gets `now`.
 
     Raises:
-        BadRequest: a key is wrong, or there is neither; names each wrong key and its accepted values.
+        BadRequest: a key is wrong, or there is nothing; names each wrong key and its accepted values.
     """
     update = MessagesBody.read(body)
     title = (update.title or "").strip()
-    if not title and body.get("messages") is None:
-        raise BadRequest("messages: is missing. Send messages, a title, or both.")
-    return [_message(message, now) for message in update.messages], title
+    if not title and update.pinned is None and body.get("messages") is None:
+        raise BadRequest("messages: is missing. Send messages, a title, or `pinned`.")
+    return [_message(message, now) for message in update.messages], title, update.pinned
 
 
 def conversation_json(chat: Conversation) -> dict[str, Json]:
@@ -176,6 +183,7 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
         "lastUpdated": _time(chat.last_updated),
         "messageCount": chat.message_count,
         "mode": chat.mode.value,
+        **({"pinned": True} if chat.pinned else {}),
     }
 
 

@@ -5,6 +5,7 @@ Its `history_of_three` keeps three conversations of an owner at most.
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from uuid import uuid4
 
 import msgspec
@@ -163,6 +164,27 @@ class HistoryContract:
         written = await history.write(owner, chat, [said(1)])
         assert written.title == "Dental care"
         assert list(await history.conversations(owner)) == [written]
+
+    async def test_a_pinned_chat_is_listed_alone_and_keeps_its_place(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0))
+        before = await history.write(owner, chat, [])
+        newer = await history.create(owner, Mode.MULTI_AGENT, "Newer")
+        pinned = await history.write(owner, chat, [], pinned=True)
+        assert pinned == replace(before, pinned=True) == await history.write(owner, chat, [], pinned=True)
+        assert list(await history.conversations(owner)) == [newer, pinned]
+        assert list(await history.conversations(owner, pinned=True)) == [pinned]
+        assert list(await history.conversations(owner, Mode.MULTI_AGENT, pinned=True)) == []
+        assert list(await history.conversations(new_owner(), pinned=True)) == []
+        place = ListPosition(pinned.last_updated, pinned.id)
+        assert list(await history.conversations(owner, after=place, pinned=True)) == []
+        renamed = await history.write(owner, chat, [said(1)], "New title")
+        assert (renamed.title, renamed.pinned) == ("New title", True)
+        assert list(await history.conversations(owner)) == [renamed, newer]
+        await history.write(owner, chat, [said(2)], pinned=False)
+        assert list(await history.conversations(owner, pinned=True)) == []
+        await history.write(owner, chat, [], pinned=True)
+        await history.delete(owner, chat)
+        assert list(await history.conversations(owner, pinned=True)) == []
 
     async def test_lists_are_newest_first_and_of_one_mode(self, history: HistoryStore) -> None:
         owner = new_owner()

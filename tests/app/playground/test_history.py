@@ -144,6 +144,31 @@ async def test_a_chat_is_exported_as_markdown_and_as_json(page: Page, app: Runni
     assert chat["messages"][1]["context"]["data_points"]["citations"] == ["plan.pdf#page=3", "dental.md"]
 
 
+async def test_a_pinned_chat_stands_first_also_beyond_the_page_that_is_loaded(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    await asked(page, app, openai, "Which chat is pinned?")
+    await asked(page, app, openai, "Which chat is newer?")
+    await page.route("**/chat-history?limit=100", lambda route: route.continue_(url=route.request.url[:-2]))
+    await page.reload()
+    pinned = chats(page).get_by_role("region", name="Pinned").get_by_role("link")
+    old = chats(page).get_by_role("link", name="Which chat is pinned?")
+    await expect(chats(page).get_by_role("link")).to_have_text(["Which chat is newer?"])
+    await chats(page).get_by_role("button", name="Show older chats").click()
+    await old.focus()
+    await chats(page).get_by_role("button", name="Pin Which chat is pinned?").press("Enter")
+    await expect(pinned).to_have_text(["Which chat is pinned?"])
+    await expect(chats(page).get_by_role("button", name="Unpin Which chat is pinned?")).to_be_focused()
+    await page.reload()
+    await expect(chats(page).get_by_role("link")).to_have_text(["Which chat is pinned?", "Which chat is newer?"])
+    await old.focus()
+    await chats(page).get_by_role("button", name="Unpin Which chat is pinned?").press("Enter")
+    await expect(pinned).to_have_count(0)
+    await expect(old).to_have_count(1)
+    await page.reload()
+    await expect(chats(page).get_by_role("link")).to_have_text(["Which chat is newer?"])
+
+
 async def test_an_answer_goes_on_while_another_chat_is_open(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:

@@ -6,7 +6,7 @@ import { Icon } from "../icon.js";
 import { lazy } from "../lazy.js";
 import { place } from "../shell.js";
 import { chatId, newChat } from "./asking.js";
-import { chats, deleteChat, foundChats, isSearching, keepProblem, listChats, more, renameChat, searchChats } from "./kept.js";
+import { chats, deleteChat, foundChats, isSearching, keepProblem, listChats, more, pinChat, renameChat, searchChats } from "./kept.js";
 import { locale, t } from "../texts.js";
 
 /** @typedef {import("./kept.js").Chat} Chat */
@@ -28,7 +28,9 @@ export function Conversations() {
     const soon = setTimeout(() => searchChats(wanted), wanted ? PAUSE_MS : 0);
     return () => clearTimeout(soon);
   }, [wanted]);
-  const found = (wanted ? foundChats.value : chats.value) ?? [];
+  const found = ((wanted ? foundChats.value : chats.value) ?? []).toSorted(
+    (one, other) => Number(other.pinned ?? 0) - Number(one.pinned ?? 0) || other.lastUpdated.localeCompare(one.lastUpdated),
+  );
   return html`<div class="conversations">
     <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />${t("chats.new")}</button>
     ${(chats.value?.length ?? 0) > 0 &&
@@ -45,7 +47,7 @@ export function Conversations() {
       <${ErrorText} text=${t("chats.notKept", { why: keepProblem.value })} />
       <button onClick=${() => listChats()}>${t("chat.tryAgain")}</button>
     </div>`}
-    ${[...Map.groupBy(found, timeOf)].map(([time, some]) => html`<section key=${time} aria-label=${time}>
+    ${[...Map.groupBy(found, (chat) => (chat.pinned ? t("chats.pinned") : timeOf(chat)))].map(([time, some]) => html`<section key=${time} aria-label=${time}>
       <h2 class="quiet small">${time}</h2>
       <ul>${some.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} />`)}</ul>
     </section>`)}
@@ -59,6 +61,22 @@ function timeOf({ lastUpdated }) {
   const written = new Date(lastUpdated);
   const daysAgo = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(written).setHours(0, 0, 0, 0)) / DAY_MS);
   return daysAgo < 2 ? DAYS.format(-Math.max(daysAgo, 0), "day") : MONTHS.format(written);
+}
+
+/** The chat that was pinned by its button, or no longer is: the button keeps the focus where the chat stands then. */
+let moved = "";
+
+/** @param {Chat} chat */
+async function togglePin({ id, pinned }) {
+  moved = id;
+  await pinChat(id, !pinned);
+}
+
+/** @param {HTMLElement} button */
+function arrive(button) {
+  moved = "";
+  button.parentElement?.querySelector("a")?.focus(); // which shows the button
+  button.focus();
 }
 
 /** @param {{ chat: Chat }} props */
@@ -86,6 +104,13 @@ function Entry({ chat }) {
   }
   return html`<li class=${isOpen ? "open" : ""}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
+    <button
+      class="icon"
+      ref=${(/** @type {HTMLElement | null} */ button) => button && moved === chat.id && arrive(button)}
+      aria-label=${chat.pinned ? t("chats.unpinOne", { title }) : t("chats.pinOne", { title })}
+      title=${chat.pinned ? t("chats.unpin") : t("chats.pin")}
+      onClick=${() => togglePin(chat)}
+    ><${Icon} name=${chat.pinned ? "pin-off" : "pin"} /></button>
     <button class="icon" aria-label=${t("chats.renameOne", { title })} title=${t("chats.rename")} onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
     <button class="icon" aria-label=${t("chats.exportOne", { title })} title=${t("chats.export")} onClick=${() => (doing.value = "exporting")}><${Icon} name="download" /></button>
     <button class="icon" aria-label=${t("chats.deleteOne", { title })} title=${t("chats.delete")} onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>

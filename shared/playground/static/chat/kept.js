@@ -6,9 +6,9 @@ import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
-/** @typedef {{ id: string, title: string, lastMessage: string, lastUpdated: string, mode: string }} Chat */
+/** @typedef {{ id: string, title: string, lastMessage: string, lastUpdated: string, mode: string, pinned?: true }} Chat */
 
-/** The caller's chats, newest first; null: not read yet. @type {import("../types.js").Signal<Chat[] | null>} */
+/** The caller's chats that were read, with all that are pinned; null: not read yet. @type {import("../types.js").Signal<Chat[] | null>} */
 export const chats = signal(null);
 /** Why chats are not kept or not listed. */
 export const keepProblem = signal("");
@@ -31,12 +31,15 @@ export const sessionOf = (id) => `${id.slice(0, 14)}8${id.slice(15)}`;
  * @param {string} [query] */
 export async function listChats(query = "?limit=100") {
   await told(async () => {
-    const response = await request(`/chat-history${query}`);
-    const found = await response.json();
-    chats.value = query.includes("cursor") ? [...(chats.value ?? []), ...found] : found;
+    const [response, before] = await Promise.all([request(`/chat-history${query}`), query.includes("cursor") ? (chats.peek() ?? []) : pinnedChats()]);
+    const found = [...before, ...(await response.json())];
+    chats.value = [...new Map(found.map((chat) => [chat.id, chat])).values()];
     more.value = nextOf(response);
   });
 }
+
+/** Those that are pinned, however old they are. @returns {Promise<Chat[]>} */
+const pinnedChats = async () => (await request("/chat-history?pinned=true")).json();
 
 /** Search all chats for words in their titles and texts: the app looks at so many a page, and says where the next begins.
  * @param {string} words empty: search for nothing. */
@@ -78,6 +81,9 @@ export let keeping = Promise.resolve();
 
 /** @param {string} id @param {string} title */
 export const renameChat = (id, title) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { title })));
+
+/** @param {string} id @param {boolean} pinned */
+export const pinChat = (id, pinned) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { pinned })));
 
 /** @param {string} id @returns {Promise<boolean>} whether it is gone. */
 export async function deleteChat(id) {
