@@ -288,7 +288,10 @@ async def test_two_thousand_records_draw_no_more_than_what_is_seen(page: Page, b
       const {{ Records }} = await module("wire/records.js");
       const link = Object.assign(document.createElement("link"), {{ rel: "stylesheet" }});
       link.href = document.querySelector("script[src]").src.replace("app.js", "wire/wire.css");
-      document.head.append(link);
+      await new Promise((loaded) => {{
+        link.onload = loaded;
+        document.head.append(link);
+      }});
       const record = (_, index) => ({{ at: index * 5, raw: `data: {{"n":${{index}}}}` }});
       const records = Array.from({{ length: 2000 }}, record);
       render(html`<${{Records}} records=${{records}} dropped=${{0}} name="many" />`, document.getElementById("main"));
