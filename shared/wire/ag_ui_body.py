@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from pydantic import FailFast, Field, SkipValidation
+from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
@@ -94,7 +94,12 @@ class AgUiBinary(TypedDict):
 
 
 class AgUiMessage(BodyModel):
-    """A message. Those of the roles `activity` and `reasoning` are skipped."""
+    """A message. Those of the roles `activity` and `reasoning` are skipped.
+
+    Names may be Python's as well: Agent Framework's `AGUIChatClient` 1.7.0 sends `tool_calls` beside `toolCallId`.
+    """
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     role: Literal["user", "assistant", "system", "developer", "tool", "activity", "reasoning"]
     content: SkipValidation[

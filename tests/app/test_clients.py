@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -9,7 +10,7 @@ import pytest_asyncio
 from tests.app.guarded import Guarded, guarded
 from tests.clients.asking import Client
 from tests.clients.rows import ROWS, Row
-from tests.clients.situations import QUESTIONS, UNDER_GUARD, model_stopped, script, seen
+from tests.clients.situations import ANSWER, QUESTIONS, UNDER_GUARD, model_stopped, script, seen
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -68,3 +69,21 @@ async def test_so_do_rarer_clients(
     row: Row, hold_chats: HoldChats, python_clients: Client, older_python_clients: Client
 ) -> None:
     await hold_chats(row, python_clients=python_clients, older_python_clients=older_python_clients)
+
+
+_AGENTS_SDK = [pytest.param(name, marks=pytest.mark.nightly) for name in ("agents", "agents-chat")]
+
+
+@pytest.mark.parametrize("client", ["agent-framework", "agent-framework-chat", "agent-framework-ag-ui", *_AGENTS_SDK])
+async def test_an_agent_with_a_tool_of_its_own_calls_it_and_answers_with_the_result(
+    python_clients: Client, app: RunningHost, openai: OpenAIStandIn, client: str
+) -> None:
+    openai.call_tool("get_weather", {"city": "Oslo"})
+    openai.reply("It snows, ", "and 80 % [plan.pdf#page=3].")
+    asked = {"client": f"{client} with a tool", "url": app.url, "questions": [ANSWER]}
+    [shown] = await python_clients.give(asked)
+    assert (shown["text"], shown["error"]) == ("It snows, and 80 % [plan.pdf#page=3].", "")
+    called, result = cast("Any", openai.chats[-1].body["messages"])[-2:]
+    [call] = called["tool_calls"]
+    assert call["function"] == {"name": "get_weather", "arguments": '{"city": "Oslo"}'}
+    assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", call["id"], "Snow in Oslo.")

@@ -179,3 +179,26 @@ async def test_ai_sdk_generates_an_object_of_its_schema(app: RunningHost, openai
     outcome = await asked("aiSdkObject", app, schema=Cover.model_json_schema() | {"additionalProperties": False})
     assert outcome.get("object") == {"share": 80, "note": "[sic]"}, outcome
     assert openai.chats[-1].form["type"] == "json_schema"
+
+
+async def test_openais_package_parses_what_its_own_schema_asks_for(app: RunningHost, openai: OpenAIStandIn) -> None:
+    for _ in range(2):
+        openai.reply(COVER)
+    outcome = await asked("zod", app)
+    assert outcome.get("parsed") == [{"share": 80, "note": "[sic]"}] * 2, outcome
+    assert [chat.form["json_schema"]["name"] for chat in openai.chats[-2:]] == ["Cover"] * 2
+
+
+@pytest.mark.parametrize("api", ["chat", pytest.param("responses", marks=pytest.mark.nightly)])
+async def test_ai_sdk_generates_a_text_in_steps_with_a_tool(app: RunningHost, openai: OpenAIStandIn, api: str) -> None:
+    for city in ("Oslo", "Bergen"):
+        openai.call_tool("get_weather", {"city": city})
+    openai.reply("Snow [plan.pdf#page=3].")
+    outcome = await asked("aiSdkGenerate", app, api=api, tools=[WEATHER])
+    assert outcome.get("text") == "Snow [plan.pdf#page=3].", outcome
+    called = [{"toolName": "get_weather", "input": {"city": city}} for city in ("Oslo", "Bergen")]
+    assert outcome["calls"] == [*([call] for call in called), []]
+    assert outcome["sources"] == [f"{app.url}/content/plan.pdf#page=3"]
+    said: Any = openai.chats[-1].body["messages"]
+    roles = [message["role"] for message in said]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]

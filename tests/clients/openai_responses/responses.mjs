@@ -4,12 +4,16 @@
 // `tools`, whose result is "Snow.", and asks again with it.
 import { text } from "node:stream/consumers";
 import { createOpenAI } from "@ai-sdk/openai";
-import { generateObject, isStepCount, jsonSchema, streamText, tool } from "ai";
+import { generateObject, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import OpenAI from "openai";
+import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
+import { z } from "zod";
 
 const [client, baseURL] = process.argv.slice(2);
 const { leaveAfterText, tools = [], ...asked } = JSON.parse(await text(process.stdin));
 const openai = new OpenAI({ baseURL, apiKey: "any", maxRetries: 0 });
+
+const Cover = z.object({ share: z.number().int(), note: z.string() });
 
 function runnable({ name, description, parameters }) {
   return [name, tool({ description, inputSchema: jsonSchema(parameters), execute: () => "Snow." })];
@@ -29,6 +33,26 @@ const clients = {
     const stream = openai.responses.stream(asked);
     for await (const event of stream) seen.push(event);
     return { response: await stream.finalResponse() };
+  },
+
+  async zod() {
+    const { model, input } = asked;
+    const messages = [{ role: "user", content: input }];
+    const chat = await openai.chat.completions.parse({ model, messages, response_format: zodResponseFormat(Cover, "Cover") });
+    const response = await openai.responses.parse({ model, input, text: { format: zodTextFormat(Cover, "Cover") } });
+    return { parsed: [chat.choices[0].message.parsed, response.output_parsed] };
+  },
+
+  async aiSdkGenerate() {
+    const { text, steps, sources } = await generateText({
+      model: createOpenAI({ baseURL, apiKey: "any" })[asked.api](asked.model),
+      prompt: asked.input,
+      tools: Object.fromEntries(tools.map(runnable)),
+      stopWhen: isStepCount(5),
+      maxRetries: 0,
+    });
+    const calls = steps.map(({ toolCalls }) => toolCalls.map(({ toolName, input }) => ({ toolName, input })));
+    return { text, calls, sources: sources.map(({ url }) => url) };
   },
 
   async aiSdkObject() {

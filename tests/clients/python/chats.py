@@ -15,6 +15,11 @@ from serving import Ask, serve
 MODEL = "switchboard"
 
 
+def get_weather(city: str) -> str:
+    """Tell the weather in a city."""
+    return f"Snow in {city}."
+
+
 def sdk(url: str) -> Any:
     return AsyncOpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0)
 
@@ -53,17 +58,18 @@ def openai_responses(url: str) -> Ask:
     return ask
 
 
-def agents_sdk(url: str, *, responses: bool) -> Ask:
-    from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, set_tracing_disabled
+def agents_sdk(url: str, *, responses: bool, has_tool: bool = False) -> Ask:
+    import agents
 
-    set_tracing_disabled(True)
-    kind = OpenAIResponsesModel if responses else OpenAIChatCompletionsModel
-    agent = Agent(name="Benefits", model=kind(model=MODEL, openai_client=sdk(url)))
+    agents.set_tracing_disabled(True)
+    kind = agents.OpenAIResponsesModel if responses else agents.OpenAIChatCompletionsModel
+    tools: Any = [agents.function_tool(get_weather)] if has_tool else []
+    agent = agents.Agent(name="Benefits", model=kind(model=MODEL, openai_client=sdk(url)), tools=tools)
     conversation = list[Any]()
 
     async def ask(question: str) -> AsyncGenerator[tuple[str, str]]:
         conversation.append({"role": "user", "content": question})
-        run = Runner.run_streamed(agent, list(conversation))
+        run = agents.Runner.run_streamed(agent, list(conversation))
         async with aclosing(run.stream_events()) as events:
             async for event in events:
                 if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
@@ -73,10 +79,10 @@ def agents_sdk(url: str, *, responses: bool) -> Ask:
     return ask
 
 
-def agent_framework(client: Any) -> Ask:
+def agent_framework(client: Any, *, has_tool: bool) -> Ask:
     from agent_framework import Agent
 
-    agent = Agent(client=client)
+    agent = Agent(client=client, tools=[get_weather] if has_tool else [])
     session = agent.create_session()
 
     async def ask(question: str) -> AsyncGenerator[tuple[str, str]]:
@@ -96,17 +102,17 @@ def agent_framework(client: Any) -> Ask:
     return ask
 
 
-def agent_framework_openai(url: str, *, responses: bool) -> Ask:
+def agent_framework_openai(url: str, *, responses: bool, has_tool: bool = False) -> Ask:
     from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 
     kind = OpenAIChatClient if responses else OpenAIChatCompletionClient
-    return agent_framework(kind(model=MODEL, async_client=sdk(url)))
+    return agent_framework(kind(model=MODEL, async_client=sdk(url)), has_tool=has_tool)
 
 
-def agent_framework_ag_ui(url: str) -> Ask:
+def agent_framework_ag_ui(url: str, *, has_tool: bool = False) -> Ask:
     from agent_framework_ag_ui import AGUIChatClient
 
-    return agent_framework(AGUIChatClient(endpoint=f"{url}/ag-ui"))
+    return agent_framework(AGUIChatClient(endpoint=f"{url}/ag-ui"), has_tool=has_tool)
 
 
 def langchain(url: str) -> Ask:
@@ -139,6 +145,11 @@ CLIENTS = {
     "agent-framework-chat": partial(agent_framework_openai, responses=False),
     "agent-framework-ag-ui": agent_framework_ag_ui,
     "langchain": langchain,
+    "agents with a tool": partial(agents_sdk, responses=True, has_tool=True),
+    "agents-chat with a tool": partial(agents_sdk, responses=False, has_tool=True),
+    "agent-framework with a tool": partial(agent_framework_openai, responses=True, has_tool=True),
+    "agent-framework-chat with a tool": partial(agent_framework_openai, responses=False, has_tool=True),
+    "agent-framework-ag-ui with a tool": partial(agent_framework_ag_ui, has_tool=True),
 }
 
 if __name__ == "__main__":

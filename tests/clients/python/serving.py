@@ -1,7 +1,8 @@
 """Answers each line of JSON with what one of the clients showed of each question, as a line.
 
 A line is `{"client": its name, "url": the app's base URL, "questions": [...]}`. The last question is left at the first
-text, as by a Stop button. What is printed is a list of `{"text", "error", "sources"}`, one for each question.
+text, as by a Stop button, unless there is only one. What is printed is a list of `{"text", "error", "sources"}`, one
+for each question.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ async def serve(clients: Mapping[str, Callable[[str], Ask]]) -> None:
         ask = clients[asked["client"]](asked["url"])
         *others, last = asked["questions"]
         seen = [await _see(ask(question), stops=False) for question in others]
-        print(json.dumps([*seen, await _see(ask(last), stops=True)]), flush=True)  # noqa: T201 (it is how it answers)
+        print(json.dumps([*seen, await _see(ask(last), stops=bool(others))]), flush=True)  # noqa: T201 (it is how it answers)
 
 
 async def _see(parts: AsyncGenerator[tuple[str, str]], *, stops: bool) -> dict[str, Any]:
