@@ -329,8 +329,8 @@ class Decision:
     approval_id: str = ""
     """The approval; empty: `code` names it."""
     code: str = ""
-    """The code of a phrase such as `approve K7QX`, in capitals. If its owner has no such open approval, the phrase is
-    an ordinary question."""
+    """The code of a phrase such as `approve K7QX`, in capitals. If its owner has no such approval, the phrase is an
+    ordinary question."""
     reason: str = ""
     """Why, for the model to read."""
 

@@ -1,7 +1,8 @@
 """Approvals: what a person decides about the calls that a paused run waits for (docs/decisions/0028).
 
 A call's own object has its state, so that of two answers the first one wins, and nothing but an answer that is written
-there lets a call run. `approvals/{id}` leads to it, and `open/{owner}/{code}-{id}` lists it until it is decided.
+there lets a call run. `approvals/{id}` leads to it, `codes/{owner}/{code}` has the id, and `open/{owner}/{id}` lists it
+until it is decided.
 """
 
 import time
@@ -17,7 +18,7 @@ from shared.events import ChatEvent, ConsentAsked
 from shared.runs import NEW, Conflict, ObjectStore, Stored
 from shared.runs.claim import read_state
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.kept_tools import opened_by, read_call, tools_of
+from shared.runs.kept_tools import codes_of, read_call, tools_of
 from shared.runs.live import is_paused
 from shared.runs.packing import pack
 from shared.runs.records import State, decode, is_run_id
@@ -25,6 +26,7 @@ from shared.tools.calls import CallState, KeptCall
 
 MOST_LISTED = 100
 """Approvals that are listed at most."""
+_OPEN = "open/"
 _APPROVED: tuple[CallState, ...] = ("claimed", "executing", "executed", "failed")
 
 
@@ -73,7 +75,11 @@ async def open_approvals(
     """Let the calls be found that a run waits for."""
     for name, call in calls.items():
         pointer = msgspec.json.encode(_Pointer(run_id, name, state.owner, asker))
-        for entry, data in ((f"approvals/{call.approval_id}", pointer), (_index_name(state.owner, call), b"")):
+        for entry, data in (
+            (f"approvals/{call.approval_id}", pointer),
+            (codes_of(state.owner) + call.code, call.approval_id.encode()),
+            (_index_name(state.owner, call), b""),
+        ):
             with suppress(Conflict):  # it is there already
                 await store.write(entry, data, NEW)
 
@@ -97,7 +103,7 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
 
 async def list_approvals(store: ObjectStore, decider: Decider) -> list[Approval]:
     """Return the open approvals of an owner; for approvers those of all."""
-    prefix = "open/" if decider.is_approver else opened_by(decider.owner)
+    prefix = _OPEN if decider.is_approver else _opened_by(decider.owner)
     names = [name async for name in _first(store.names(prefix), MOST_LISTED)]
     listed = list[Approval]()
     for name in names:
@@ -107,10 +113,9 @@ async def list_approvals(store: ObjectStore, decider: Decider) -> list[Approval]
 
 
 async def with_code(store: ObjectStore, owner: str, code: str) -> str | None:
-    """Return the id of an owner's open approval with a code; None: there is none."""
-    async for name in store.names(f"{opened_by(owner)}{code}-"):
-        return name[-32:]
-    return None
+    """Return the id of an owner's approval with a code, decided or not; None: there is none."""
+    found = await store.read(codes_of(owner) + code)
+    return found.data.decode() if found else None
 
 
 async def decide(store: ObjectStore, approval_id: str, decision: Decision, decider: Decider) -> Approval:
@@ -217,7 +222,11 @@ async def _find(store: ObjectStore, approval_id: str, decider: Decider) -> tuple
 
 
 def _index_name(owner: str, call: KeptCall) -> str:
-    return f"{opened_by(owner)}{call.code}-{call.approval_id}"
+    return _opened_by(owner) + call.approval_id
+
+
+def _opened_by(owner: str) -> str:
+    return f"{_OPEN}{owner[:32]}/"
 
 
 async def _first(names: AsyncGenerator[str], most: int) -> AsyncGenerator[str]:

@@ -65,7 +65,7 @@ class Consents:
         """Decide about calls of an owner's turn, which then goes on here.
 
         Returns:
-            What follows; None: the decisions are a phrase with a code that names no open call.
+            What follows; None: the decisions are a phrase with a code that names no call.
 
         Raises:
             NotFound, Decided: as `approvals.decide` raises them.

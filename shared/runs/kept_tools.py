@@ -1,7 +1,6 @@
 """Keeps the calls of tools of a run, and which of them a person is asked for."""
 
 import secrets
-from collections.abc import AsyncGenerator
 
 from shared.errors import InternalError, Unavailable
 from shared.runs import NEW, New, ObjectStore, Stored
@@ -52,21 +51,19 @@ class KeptTools:
         return f"call_{digest(self._run_id, *map(str, place))[:24]}"
 
     async def new_code(self) -> str:
-        """Make a code that no other open call of the same owner has.
+        """Make a code that no other call of the same owner has had of late.
 
         Raises:
             Unavailable: almost all are in use.
         """
-        used = self._codes | {name[len(opened_by(self._owner)) :][:_CODE_LENGTH] async for name in self._open()}
+        prefix = codes_of(self._owner)
+        used = self._codes | {name.removeprefix(prefix) async for name in self._store.names(prefix)}
         for _ in range(_MOST_TRIES):
             code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH))
             if code not in used:
                 self._codes.add(code)
                 return code
         raise Unavailable("Too many calls wait for consent. Answer some, or try again later.")
-
-    def _open(self) -> AsyncGenerator[str]:
-        return self._store.names(opened_by(self._owner))
 
     def _name(self, place: Place) -> str:
         return f"{tools_of(self._run_id)}{digest(place.agent)[:16]}-{place.round}-{place.position}"
@@ -77,13 +74,13 @@ def tools_of(run_id: str) -> str:
     return f"{run_id}/tools/"
 
 
-def opened_by(owner: str) -> str:
-    """Where the open approvals of an owner are listed, by code and id.
+def codes_of(owner: str) -> str:
+    """Where the approvals of an owner are found by their codes, decided ones too: an answer may come twice.
 
     Args:
         owner: Hash of the owner's name.
     """
-    return f"open/{owner[:32]}/"
+    return f"codes/{owner[:32]}/"
 
 
 def read_call(found: Stored) -> KeptCall:

@@ -188,8 +188,12 @@ async def test_a_chat_in_text_asks_for_a_phrase(acting: Acting, approved: bool) 
         assert acting.has_run(approved=False)
         acting.model.reply(SAID[approved])
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": phrases[not approved]}]
-        ended = await client.chat.completions.create(model=MODEL, messages=messages)
-        assert (ended.choices[0].message.content, acting.has_run(approved)) == (SAID[approved], True)
+        for _ in range(2):  # a page's "Regenerate" sends it again
+            ended = await client.chat.completions.create(model=MODEL, messages=messages)
+            assert (ended.choices[0].message.content, acting.has_run(approved)) == (SAID[approved], True)
+        messages[-1]["content"] = phrases[approved]
+        with pytest.raises(sdk.ConflictError, match="before"):
+            await client.chat.completions.create(model=MODEL, messages=messages)
 
 
 @pytest.mark.parametrize("action", ["accept", "decline", "uncheck"])

@@ -74,7 +74,7 @@ class CrashingStore:
 def _part(name: str) -> str:
     """The name without what differs from batch to batch."""
     first, _, rest = name.partition("/")
-    if first in ("keys", "chats", "approvals", "open"):
+    if first in ("keys", "chats", "approvals", "codes", "open"):
         return first.removesuffix("s")
     if rest.startswith("tools/"):
         return "tool"
