@@ -95,9 +95,9 @@ LIBRARIES = (
         "1.62.0",
         {"icon-nodes.json": "lucide.js", "LICENSE": "lucide.LICENSE"},
         icons=(
-            *("arrow-down", "arrow-left", "chevron-left", "chevron-right", "download", "menu", "moon", "panel-right"),
-            *("paperclip", "pencil", "pin", "pin-off", "square-pen", "sun", "sun-moon", "thumbs-down", "thumbs-up"),
-            *("trash", "upload", "x"),
+            *("arrow-down", "arrow-left", "chevron-left", "chevron-right", "download", "ellipsis", "menu", "moon"),
+            *("panel-right", "paperclip", "pencil", "pin", "pin-off", "share-2", "square-pen", "sun", "sun-moon"),
+            *("thumbs-down", "thumbs-up", "trash", "upload", "x"),
         ),
     ),
     Library(

@@ -5,7 +5,7 @@ import { ThemeButton } from "./theme.js";
 import { locale, t } from "./texts.js";
 
 /**
- * A page of its own: `#/settings`.
+ * A page of its own: `#/settings`. Without a title it is not in the navigation.
  * @typedef {{ path: string, title: string, view: (props: {}) => any, isListed?: () => boolean }} Place
  */
 /**
@@ -62,7 +62,7 @@ export function Shell() {
       ${rooms.top.map((View) => html`<${View} />`)}
       <nav aria-label=${t("shell.pages")}>
         ${rooms.places
-          .filter((one) => one.path !== "/" && (one === current || one.isListed?.() !== false))
+          .filter((one) => one.title && (one === current || one.isListed?.() !== false))
           .map((one) => html`<a href=${`#${one.path}`} aria-current=${one === current ? "page" : undefined}>${one.title}</a>`)}
         <a href="docs">${t("shell.api")}</a>
       </nav>

@@ -26,6 +26,13 @@ def box(page: Page) -> Locator:
     return page.get_by_label("Your question")
 
 
+async def choose(page: Page, title: str, action: str) -> None:
+    """Choose what to do with a chat in the list."""
+    await page.get_by_role("button", name=f"Actions for {title}", exact=True).press("Enter")
+    actions = page.get_by_role("group", name=f"Actions for {title}", exact=True)
+    await actions.get_by_role("button", name=action, exact=True).press("Enter")
+
+
 def turn(page: Page) -> Locator:
     """The last question with its answer."""
     return page.get_by_role("article").last

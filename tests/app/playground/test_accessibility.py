@@ -61,7 +61,17 @@ async def test_axe_finds_nothing_serious(
         await ask(page, app)
         await ended(page)
         await expect(answer(page).locator(".typeset")).to_be_visible()
+        if size == NARROW:
+            await page.get_by_role("button", name="Conversations").click()
+        await page.get_by_role("button", name=f"Actions for {QUESTION}").first.click()
+        await expect(page.get_by_role("button", name="Rename")).to_be_visible()
         assert await findings(page, script) == []
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("button", name="Rename")).to_be_hidden()
+        if size == NARROW:
+            await expect(page.get_by_role("complementary", name="Conversations")).to_be_visible()
+            await page.keyboard.press("Escape")
+            await expect(page.get_by_role("complementary", name="Conversations")).to_be_hidden()
         openai.fail(401)
         await box(page).fill("And now?")
         await page.keyboard.press("Enter")

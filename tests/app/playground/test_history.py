@@ -15,7 +15,7 @@ from playwright.async_api import Locator, Page, expect
 from shared.runs.folder_objects import FolderObjects
 from tests.app.batches import until
 from tests.app.conftest import NO_VECTORS, PASSAGES, TEAM, hosted
-from tests.app.playground.asking import answer, ask, ask_on, box, ended, turn
+from tests.app.playground.asking import answer, ask, ask_on, box, choose, ended, turn
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.aging import age
@@ -103,17 +103,17 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     await chats(page).get_by_label("Search chats").fill("NOTICE")
     await expect(chats(page).get_by_role("link")).to_have_text(["How long is the notice?"])
     await chats(page).get_by_label("Search chats").fill("")
-    entry = chats(page).get_by_role("listitem").filter(has_text="Are implants paid?")
-    await entry.get_by_role("button", name="Rename").click()
+    await choose(page, "Are implants paid?", "Rename")
     await page.get_by_label("New title").fill("Teeth")
     await page.keyboard.press("Enter")
     await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
     await page.reload()
     await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
-    await chats(page).get_by_role("button", name="Delete Teeth").click()
-    await page.get_by_role("button", name="Keep").click()
-    await expect(chats(page).get_by_role("link", name="Teeth")).to_be_visible()
-    await chats(page).get_by_role("button", name="Delete Teeth").click()
+    await choose(page, "Teeth", "Delete")
+    await expect(page.get_by_role("button", name="Keep")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(chats(page).get_by_role("button", name="Actions for Teeth")).to_be_focused()
+    await choose(page, "Teeth", "Delete")
     await page.get_by_role("button", name="Delete", exact=True).click()
     await expect(chats(page).get_by_role("link", name="Teeth")).to_have_count(0)
     await expect(page.get_by_role("article")).to_have_count(0)
@@ -125,7 +125,7 @@ async def test_a_chat_is_exported_as_markdown_and_as_json(page: Page, app: Runni
     await asked(page, app, openai, question, "**80 %** [plan.pdf#page=3], see [other.pdf].")
     saved: list[str] = []
     for kind, ending in (("Markdown", "md"), ("JSON", "json")):
-        await chats(page).get_by_role("button", name=f"Export {question}").click()
+        await choose(page, question, "Export")
         async with page.expect_download() as saving:
             await chats(page).get_by_role("button", name=kind).press("Enter")
         download = await saving.value
@@ -155,14 +155,13 @@ async def test_a_pinned_chat_stands_first_also_beyond_the_page_that_is_loaded(
     old = chats(page).get_by_role("link", name="Which chat is pinned?")
     await expect(chats(page).get_by_role("link")).to_have_text(["Which chat is newer?"])
     await chats(page).get_by_role("button", name="Show older chats").click()
-    await old.focus()
-    await chats(page).get_by_role("button", name="Pin Which chat is pinned?").press("Enter")
+    await expect(old).to_be_visible()
+    await choose(page, "Which chat is pinned?", "Pin")
     await expect(pinned).to_have_text(["Which chat is pinned?"])
-    await expect(chats(page).get_by_role("button", name="Unpin Which chat is pinned?")).to_be_focused()
+    await expect(chats(page).get_by_role("button", name="Actions for Which chat is pinned?")).to_be_focused()
     await page.reload()
     await expect(chats(page).get_by_role("link")).to_have_text(["Which chat is pinned?", "Which chat is newer?"])
-    await old.focus()
-    await chats(page).get_by_role("button", name="Unpin Which chat is pinned?").press("Enter")
+    await choose(page, "Which chat is pinned?", "Unpin")
     await expect(pinned).to_have_count(0)
     await expect(old).to_have_count(1)
     await page.reload()

@@ -10,9 +10,9 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.app.conftest import hosted
-from tests.app.identity.conftest import REPORT, taking
-from tests.app.playground.asking import answer, ask, ask_on, box, ended
-from tests.app.playground.conftest import PATIENCE, WIDE, watch
+from tests.app.identity.conftest import FLOWS, REPORT, Key, start_chat, taking
+from tests.app.playground.asking import answer, ask, ask_on, box, choose, ended
+from tests.app.playground.conftest import PATIENCE, WIDE, watch, window
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.certificates import server_side
@@ -38,8 +38,16 @@ def form(page: Page) -> Locator:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def with_keys(data_dir: Path) -> AsyncGenerator[RunningHost]:
-    async with hosted(data_dir, taking(REPORT)) as host:
+    async with hosted(data_dir, taking(REPORT, FLOWS)) as host:
         yield host
+
+
+async def signed_in(page: Page, url: str, key: Key) -> None:
+    """Open an address of the page with a key."""
+    await page.goto(url)
+    await form(page).get_by_label("API key").fill(key.made[0])
+    await page.keyboard.press("Enter")
+    await expect(form(page)).to_be_hidden()
 
 
 async def test_nobody_signs_in_where_the_app_asks_for_nothing(page: Page, built_in: RunningHost) -> None:
@@ -86,6 +94,54 @@ async def test_a_wrong_key_is_refused_in_a_sentence_and_stays_typed(
     await field.fill(f"  Bearer {REPORT.made[0]} ")
     await page.keyboard.press("Enter")
     await expect(form(page)).to_be_hidden()
+
+
+SAID = [
+    {"id": "1", "role": "user", "content": "How long is the notice?"},
+    {
+        "id": "2",
+        "role": "assistant",
+        "content": "**Three months** [Kündigung.md], as in [mine/letter.md].",
+        "context": {"data_points": {"text": [], "citations": ["Kündigung.md", "mine/letter.md"]}},
+    },
+]
+
+
+async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_shared_no_longer(
+    browser: Browser, with_keys: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    chat = f"{with_keys.url}/chat-history/{await start_chat(http, with_keys, FLOWS.bearer)}"
+    async with http.put(chat, headers=FLOWS.bearer, json={"messages": SAID, "title": "My notice"}) as response:
+        assert response.ok
+    async with window(browser, []) as page, window(browser, ["404"]) as other:
+        await signed_in(page, f"{with_keys.url}/", FLOWS)
+        await choose(page, "My notice", "Share")
+        asked = page.get_by_role("group", name="Share My notice")
+        await expect(asked.get_by_role("button", name="Make the link")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(asked.get_by_label("Link", exact=True)).to_be_focused()
+        link = await asked.get_by_label("Link", exact=True).input_value()
+
+        await other.goto(link)
+        await expect(form(other)).to_be_visible()
+        await expect(other.get_by_text("Three months")).to_have_count(0)
+        await signed_in(other, link, REPORT)
+        await expect(other.get_by_role("heading", name="How long is the notice?")).to_be_visible()
+        await expect(other.get_by_role("paragraph").filter(has_text="How long is the notice?")).to_be_visible()
+        said = other.get_by_role("region", name="Answer")
+        await expect(said).to_contain_text("Three months")
+        # Its owner's document is not called unverified.
+        await expect(said.locator(".answer")).to_contain_text("as in [mine/letter.md].")
+        async with other.expect_download() as saved:
+            await said.get_by_role("button", name="Source 1: Kündigung.md").click()
+        assert (await saved.value).suggested_filename == "Kündigung.md"
+
+        await asked.get_by_role("button", name="Stop sharing").click()
+        await expect(asked.get_by_role("status")).to_contain_text("is not shared")
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("button", name="Actions for My notice")).to_be_focused()
+        await other.reload()
+        await expect(other.get_by_role("alert")).to_contain_text("no such shared chat")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

@@ -14,10 +14,11 @@ import { decorate, isDecorated, morph } from "./morph.js";
 /** @typedef {import("../types.js").Signal<string>} Text */
 
 /**
- * @param {{ turn: Turn, text: Text, sources: Source[], isWhole: boolean }} props
+ * @param {{ turn: Turn, text: Text, sources: Source[], isWhole: boolean, openCopied?: (name: string) => void }} props
+ *   `openCopied`: opens a source of a copy, which does not know all that could be cited.
  */
-export function View({ turn, text, sources, isWhole }) {
-  const renderer = useMemo(() => new AnswerRenderer(), [turn]);
+export function View({ turn, text, sources, isWhole, openCopied }) {
+  const renderer = useMemo(() => new AnswerRenderer(!openCopied), [turn]);
   const citable = useMemo(() => withAttached(sources, turn), [turn, sources]);
   const blocks = renderer.render(text.value, citable, isWhole);
   /** @param {MouseEvent} event */
@@ -26,6 +27,7 @@ export function View({ turn, text, sources, isWhole }) {
     if (button?.dataset.cite) {
       const citation = citationsIn(text.value, citable)[Number(button.dataset.citation)];
       if (!citation) return;
+      if (openCopied) return openCopied(citation.source.id);
       selectedId.value = turn.id;
       openSource.value = { turn, source: citation.source, sentence: citation.sentence };
       showTab("sources");

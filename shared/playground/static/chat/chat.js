@@ -4,6 +4,7 @@ import { request } from "../api/http.js";
 import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { ErrorText } from "../error_text.js";
 import { Icon } from "../icon.js";
+import { lazy } from "../lazy.js";
 import { place, rooms } from "../shell.js";
 import { health, turns } from "../state.js";
 import { isOpening, isRunning, newChat, openProblem, reopen, retry, send, stop } from "./asking.js";
@@ -17,7 +18,8 @@ import { rich, t } from "../texts.js";
 const beginning = signal(null);
 const NEAR_THE_END = 60;
 
-rooms.places.push({ path: "/", title: t("chat.title"), view: ChatPage });
+rooms.places.push({ path: "/", title: "", view: ChatPage });
+rooms.places.push({ path: "/shared/", title: "", view: lazy(() => import("./shared.js")) });
 rooms.side.push(Conversations);
 
 const SHORTCUTS = [

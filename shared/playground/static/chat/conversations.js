@@ -1,4 +1,5 @@
 /** The list of chats to the left. */
+import { about } from "../about.js";
 import { mustSignIn } from "../api/http.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { ErrorText } from "../error_text.js";
@@ -12,6 +13,10 @@ import { locale, t } from "../texts.js";
 /** @typedef {import("./kept.js").Chat} Chat */
 
 const Export = lazy(() => import("./export.js"));
+const Share = lazy(() => import("./share.js"));
+
+/** Whether there is a sign-in, so that chats can be shared with those who have one. */
+const CAN_SHARE = about.auth_mode !== "none";
 
 const PAUSE_MS = 250;
 const DAY_MS = 86_400_000;
@@ -63,58 +68,75 @@ function timeOf({ lastUpdated }) {
   return daysAgo < 2 ? DAYS.format(-Math.max(daysAgo, 0), "day") : MONTHS.format(written);
 }
 
-/** The chat that was pinned by its button, or no longer is: the button keeps the focus where the chat stands then. */
-let moved = "";
-
-/** @param {Chat} chat */
-async function togglePin({ id, pinned }) {
-  moved = id;
-  await pinChat(id, !pinned);
-}
+/** The chat with which something was done: its button has the focus again, where the chat stands then. */
+let done = "";
 
 /** @param {HTMLElement} button */
 function arrive(button) {
-  moved = "";
-  button.parentElement?.querySelector("a")?.focus(); // which shows the button
-  button.focus();
+  done = "";
+  if (document.activeElement === document.body) button.focus(); // else the reader has gone on to something else
 }
+
+/** @typedef {"" | "renaming" | "sharing" | "exporting" | "deleting"} Doing */
 
 /** @param {{ chat: Chat }} props */
 function Entry({ chat }) {
-  const doing = useSignal(/** @type {"" | "renaming" | "exporting" | "deleting"} */ (""));
+  const doing = useSignal(/** @type {Doing} */ (""));
   const isOpen = chatId.value === chat.id && (place.value === "/" || place.value.startsWith("/chat/"));
   const title = chat.title || t("chats.untitled");
-  const close = () => (doing.value = "");
-  const onKeyDown = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close();
-  if (doing.value === "renaming") return html`<li><${Rename} chat=${chat} close=${close} /></li>`;
-  if (doing.value === "exporting") {
-    return html`<li class="asking export" role="group" aria-label=${t("chats.exportOne", { title })} onKeyDown=${onKeyDown}>
-      <${Export} chat=${chat} title=${title} close=${close} />
-    </li>`;
+  const close = () => {
+    done = chat.id;
+    doing.value = "";
+  };
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    const isUnfolded = /** @type {HTMLElement} */ (event.currentTarget).querySelector(":popover-open");
+    if (event.key !== "Escape" || !(doing.value || isUnfolded)) return;
+    event.stopPropagation(); // it neither stops an answer nor closes the list
+    if (doing.value) close();
+  };
+  if (doing.value === "renaming") return html`<li onKeyDown=${onKeyDown}><${Rename} chat=${chat} close=${close} /></li>`;
+  if (doing.value === "sharing" || doing.value === "exporting") {
+    const [View, label] = doing.value === "sharing" ? [Share, t("chats.shareOne", { title })] : [Export, t("chats.exportOne", { title })];
+    return html`<li class="asking" role="group" aria-label=${label} onKeyDown=${onKeyDown}><${View} chat=${chat} title=${title} close=${close} /></li>`;
   }
   if (doing.value === "deleting") {
     const remove = async () => {
       if ((await deleteChat(chat.id)) && chatId.peek() === chat.id) newChat();
       close();
     };
-    return html`<li class="asking" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${onKeyDown}>
+    return html`<li class="asking grave" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${onKeyDown}>
       <p>${t("chats.deleteSure", { title })}</p>
       <button ref=${focused} onClick=${close}>${t("chats.keep")}</button> <button class="bad" onClick=${remove}>${t("chats.delete")}</button>
     </li>`;
   }
-  return html`<li class=${isOpen ? "open" : ""}>
+  return html`<li class=${isOpen ? "open" : ""} onKeyDown=${onKeyDown}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
     <button
       class="icon"
-      ref=${(/** @type {HTMLElement | null} */ button) => button && moved === chat.id && arrive(button)}
-      aria-label=${chat.pinned ? t("chats.unpinOne", { title }) : t("chats.pinOne", { title })}
-      title=${chat.pinned ? t("chats.unpin") : t("chats.pin")}
-      onClick=${() => togglePin(chat)}
-    ><${Icon} name=${chat.pinned ? "pin-off" : "pin"} /></button>
-    <button class="icon" aria-label=${t("chats.renameOne", { title })} title=${t("chats.rename")} onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" /></button>
-    <button class="icon" aria-label=${t("chats.exportOne", { title })} title=${t("chats.export")} onClick=${() => (doing.value = "exporting")}><${Icon} name="download" /></button>
-    <button class="icon" aria-label=${t("chats.deleteOne", { title })} title=${t("chats.delete")} onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" /></button>
+      popovertarget=${`actions-${chat.id}`}
+      ref=${(/** @type {HTMLElement | null} */ button) => button && done === chat.id && arrive(button)}
+      aria-label=${t("chats.actionsFor", { title })}
+      title=${t("chats.actions")}
+    ><${Icon} name="ellipsis" /></button>
+    <div id=${`actions-${chat.id}`} class="menu" popover="auto" role="group" aria-label=${t("chats.actionsFor", { title })}>
+      <${Actions} chat=${chat} doing=${doing} />
+    </div>
   </li>`;
+}
+
+/** @param {{ chat: Chat, doing: import("../types.js").Signal<Doing> }} props */
+function Actions({ chat: { id, pinned }, doing }) {
+  const togglePin = async () => {
+    done = id;
+    if ((await pinChat(id, !pinned)) === null) done = "";
+  };
+  return html`
+    <button onClick=${togglePin}><${Icon} name=${pinned ? "pin-off" : "pin"} />${pinned ? t("chats.unpin") : t("chats.pin")}</button>
+    <button onClick=${() => (doing.value = "renaming")}><${Icon} name="pencil" />${t("chats.rename")}</button>
+    ${CAN_SHARE && html`<button onClick=${() => (doing.value = "sharing")}><${Icon} name="share-2" />${t("chats.share")}</button>`}
+    <button onClick=${() => (doing.value = "exporting")}><${Icon} name="download" />${t("chats.export")}</button>
+    <button class="bad" onClick=${() => (doing.value = "deleting")}><${Icon} name="trash" />${t("chats.delete")}</button>
+  `;
 }
 
 /** @param {HTMLElement | null} element */
@@ -130,7 +152,7 @@ function Rename({ chat, close }) {
     if (title && title !== chat.title) await renameChat(chat.id, title);
     close();
   };
-  return html`<form class="rename" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
+  return html`<form class="rename" onSubmit=${submit}>
     <input ref=${box} aria-label=${t("chats.newTitle")} maxlength="200" value=${chat.title} />
     <button type="submit">${t("chats.save")}</button>
   </form>`;

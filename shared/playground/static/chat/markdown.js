@@ -52,6 +52,12 @@ export class AnswerRenderer {
   /** What the text cites, in the order of its numbers. @type {string[]} */
   cited = [];
   #marked = this.#newMarked();
+  #marksUnknown;
+
+  /** @param {boolean} [marksUnknown] whether what looks like a source and is none is marked. */
+  constructor(marksUnknown = true) {
+    this.#marksUnknown = marksUnknown;
+  }
 
   /**
    * @param {string} text
@@ -132,7 +138,7 @@ export class AnswerRenderer {
             }
             if (raw) return { type: "citation", raw, names };
             const [whole = "", name = ""] = AT_START.exec(text) ?? [];
-            return LOOKS_LIKE_A_SOURCE.test(name) ? { type: "citation", raw: whole, names, name } : undefined;
+            return renderer.#marksUnknown && LOOKS_LIKE_A_SOURCE.test(name) ? { type: "citation", raw: whole, names, name } : undefined;
           },
           renderer: ({ raw, names, name }) => {
             const hasSpace = /^\s/.test(raw);
