@@ -70,7 +70,9 @@ async def test_a_persons_own_documents_are_added_listed_and_deleted(
     page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     ada = Key("ada")
-    async with hosted(tmp_path_factory.mktemp("own"), taking(ada) | {"LIMIT_CALLER_DOCUMENTS": "3"}) as host:
+    async with hosted(
+        tmp_path_factory.mktemp("own"), taking(ada) | {"LIMIT_CALLER_DOCUMENTS": "3", "DOCUMENTS_WRITERS": "ada"}
+    ) as host:
         await page.goto(host.url)
         await page.get_by_label("API key").fill(ada.made[0])
         await page.keyboard.press("Enter")
@@ -84,6 +86,15 @@ async def test_a_persons_own_documents_are_added_listed_and_deleted(
         async with page.expect_download() as saved:
             await listed.first.get_by_role("button", name="a.md", exact=True).click()
         assert (await saved.value).suggested_filename == "a.md"
+        shared = page.get_by_role("region", name="Upload", exact=True)
+        await shared.get_by_label("Files").set_input_files(markdown("plan.md", "Zebras."))
+        async with page.expect_download() as saved:
+            await (
+                page.get_by_role("list", name="Documents", exact=True)
+                .get_by_role("button", name="plan.md", exact=True)
+                .click()
+            )
+        assert (await saved.value).suggested_filename == "plan.md"
         await mine.get_by_role("button", name="Delete a.md").click()
         await mine.get_by_role("button", name="Delete for good").click()
         await expect(listed).to_have_count(2)

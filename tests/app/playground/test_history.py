@@ -12,6 +12,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
 
+from shared.chat_types import Role
+from shared.history import Mode, StoredMessage
+from shared.history.sqlite_history import SqliteHistory
 from shared.runs.folder_objects import FolderObjects
 from tests.app.batches import until
 from tests.app.conftest import NO_VECTORS, PASSAGES, TEAM, hosted
@@ -118,6 +121,27 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     await expect(chats(page).get_by_role("link", name="Teeth")).to_have_count(0)
     await expect(page.get_by_role("article")).to_have_count(0)
     assert page.url.endswith("#/")
+
+
+async def test_a_chat_is_found_by_a_word_of_its_answer_among_300(
+    page: Page, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = tmp_path_factory.mktemp("many")
+    await write_index(own, PASSAGES)
+    history = SqliteHistory(own / "history.sqlite")
+    for number in range(300):  # the app looks at 100 a page: the oldest stands on the third
+        chat = await history.create("anonymous", Mode.STANDARD, f"Chat {number}")
+        said = "Braces are paid." if number else "Orthodontics is paid."
+        messages = [StoredMessage("1", Role.USER, "Paid?", ""), StoredMessage("2", Role.ASSISTANT, said, "")]
+        await history.write("anonymous", chat.id, messages)
+    async with hosted(own, {}) as host:
+        await page.goto(host.url)
+        await expect(chats(page).get_by_role("link")).to_have_count(100)
+        await chats(page).get_by_label("Search chats").fill("orthodontics")
+        await expect(chats(page).get_by_role("link")).to_have_text(["Chat 0"])
+        await chats(page).get_by_role("link").click()
+        await expect(answer(page)).to_contain_text("Orthodontics is paid.")
+        await page.goto("about:blank")  # before the app ends, which the page would notice
 
 
 async def test_a_chat_is_exported_as_markdown_and_as_json(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:

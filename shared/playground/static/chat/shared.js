@@ -43,8 +43,8 @@ function Said({ message: { role, content, citations, agentName, finishReason } }
     problem.value = "";
     download({ id: name }).catch((error) => (problem.value = error.message));
   };
-  return html`<section class="reply turn" aria-label=${agentName || t("turn.answer")}>
-    ${agentName && html`<h2 class="speaker">${agentName}</h2>`}
+  return html`<section class=${agentName ? "agent" : "reply turn"} aria-label=${agentName || t("turn.answer")}>
+    ${agentName && html`<h2>${agentName}</h2>`}
     <${Answer} turn=${turn} text=${text} sources=${sources} isWhole=${true} openCopied=${save} />
     ${finishReason === "stopped" && html`<p class="quiet">${t("shared.stopped")}</p>`}
     ${finishReason === "length" && html`<p class="quiet">${t("turn.tooLong")}</p>`}

@@ -1,5 +1,7 @@
 /** A document in a list, with what can be done with it. */
 import { apiUrl } from "../api/http.js";
+import { sendsCredential } from "../api/sign_in.js";
+import { ErrorText } from "../error_text.js";
 import { html, useSignal } from "../html.js";
 import { download } from "../sources/documents.js";
 import { pathOf } from "./uploads.js";
@@ -14,6 +16,7 @@ import { day, t } from "../texts.js";
  */
 export function Row({ one, remove, until = "", isOwn = false }) {
   const isAsking = useSignal(false);
+  const problem = useSignal("");
   const { name, size, last_modified, passages, pages, left_out } = one;
   const shown = isOwn ? name.replace(/^mine\//, "") : name;
   const facts = [
@@ -24,17 +27,19 @@ export function Row({ one, remove, until = "", isOwn = false }) {
     day(last_modified),
     until,
   ];
+  const save = () => download({ id: name }).catch((error) => (problem.value = error.message));
   const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
   return html`<li aria-label=${shown}>
     <div class="document-name">
-      ${isOwn
-        ? html`<button type="button" class="plain name" onClick=${() => download({ id: name })}>${shown}</button>`
+      ${isOwn || sendsCredential // which a link would not send
+        ? html`<button type="button" class="plain name" onClick=${save}>${shown}</button>`
         : html`<a href=${content} target="_blank" rel="noopener">${shown}</a>`}
       ${remove &&
       !isAsking.value &&
       html`<button type="button" class="plain" aria-label=${t("documents.deleteOne", { name: shown })} onClick=${() => (isAsking.value = true)}>${t("chats.delete")}</button>`}
     </div>
     <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
+    ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
     ${left_out && html`<p class="warn">${t("documents.leftOut", { why: left_out })}</p>`}
     ${isAsking.value &&
     html`<p role="group" aria-label=${t("documents.deleteSure", { name: shown })}>
