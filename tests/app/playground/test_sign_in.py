@@ -124,6 +124,7 @@ async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_
 
         await other.goto(link)
         await expect(form(other)).to_be_visible()
+        await expect(other.get_by_role("heading", name="Shared chat")).to_be_visible()
         await expect(other.get_by_text("Three months")).to_have_count(0)
         await signed_in(other, link, REPORT)
         await expect(other.get_by_role("heading", name="How long is the notice?")).to_be_visible()
