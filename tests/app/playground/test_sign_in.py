@@ -64,6 +64,7 @@ async def test_a_key_lets_in_until_it_is_forgotten(page: Page, with_keys: Runnin
     await expect(form(page)).to_be_hidden()
     await ask_on(page, QUESTION)
     await ended(page)
+    await expect(page.get_by_role("link", name=QUESTION).first).to_be_visible()  # else the question may not be kept yet
     await page.reload()
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     await expect(form(page)).to_be_hidden()
