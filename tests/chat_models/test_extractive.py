@@ -204,6 +204,14 @@ async def test_a_compound_that_the_sources_have_is_not_taken_for_its_parts() -> 
     )
 
 
+async def test_a_sentence_that_only_names_who_is_asked_for_brings_the_next_one_about_them() -> None:
+    brook = said("Ada Brook was a mechanical engineer. The harbour is old. Brook built ships for Aldmoor Yard.")
+    part = await ask("Which company did the mechanical engineer Ada Brook work for?", brook)
+    assert part.text == "Ada Brook was a mechanical engineer. [page.md] Brook built ships for Aldmoor Yard. [page.md]"
+    whole = await ask("Is Ada Brook an engineer?", brook)
+    assert whole.text == "Ada Brook was a mechanical engineer. [page.md]"
+
+
 async def test_half_of_what_is_asked_is_no_answer() -> None:
     got = await ask("What is the capital of France?", said("The capital of the firm grew."))
     assert got.finished[0].answer_kind != "answer"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from shared.chat_models.extractive.relevance import ENOUGH, is_duplicate
+from shared.chat_models.extractive.relevance import ENOUGH, WHOLE, is_duplicate
 from shared.chat_models.extractive.sayings import POINTS_BACK
 from shared.chat_models.extractive.statements import END_PUNCTUATION, Statement
 from shared.citations import CITED
@@ -46,8 +46,10 @@ def best_quotes(
     is_enough = any(one.score >= ENOUGH for one in statements)
     for place in sorted(range(len(ranks)), key=lambda place: -ranks[place]) if is_enough else ():
         one = statements[place]
-        if len(chosen) == most or ranks[place] < least:
-            break
+        # Who asks where somebody was born gets the sentence that names him, and the next one of its source.
+        goes_on = len(chosen) == 1 and chosen[0].share < WHOLE and chosen[0].source == one.source and not one.label
+        if len(chosen) == most or ranks[place] < least * (_MIN_RELATIVE_SCORE if goes_on else 1):
+            continue
         leads_nowhere = one.introduces and all(other.lead != one.text for other in statements[place + 1 : place + 2])
         if leads_nowhere or any(is_duplicate(one, other) for other in (*known, *chosen)):
             continue

@@ -34,8 +34,8 @@ _BEST_BY_CHANCE = 3.7
 """How many standard deviations above the mean the best of a thousand passages is by chance: √(2 ln 1000)."""
 _UNSEEN = 80
 """Passages without the word that are counted beside the sources, as the built-in index does."""
-_ALL = 0.999
-"""Share from which a statement holds all of the question, which is always enough."""
+WHOLE = 0.9
+"""Share from which a statement holds the whole question, which is always enough."""
 _MIN_OVERLAP = 0.6
 """A statement is a duplicate if its terms are a subset of another's and at least this share of them.
 
@@ -45,12 +45,10 @@ _GRAMMAR = re.compile("[\u3040-\u309f]+")
 
 
 class SubjectWord(NamedTuple):
-    """A word of a text that is neither a stop word nor a question word."""
+    """A word as a text has it, neither a stop word nor a question word, with its index terms."""
 
     text: str
-    """The word as it is written in the text."""
     terms: tuple[str, ...]
-    """The index terms of the word."""
 
 
 def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, SubjectWord]:
@@ -124,9 +122,9 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
     for one in statements:
         share = sum(weight * _presence(word, one) for word, weight, _ in asked) / total
         score = math.sqrt(share * max(share - mean, 0) / best)
-        score = max(score, ENOUGH) if share > _ALL else score
+        score = max(score, ENOUGH) if share > WHOLE else score
         # A statement that says nothing that the question does not is a heading, or a question itself.
-        found.append(replace(one, score=0.0 if one.terms <= said else score))
+        found.append(replace(one, share=share, score=0.0 if one.terms <= said else score))
     return found
 
 

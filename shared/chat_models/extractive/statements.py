@@ -11,9 +11,8 @@ from shared.words.terms import words
 
 _LONGEST_STATEMENT = 600
 """Maximum length of a statement in characters; a longer one is cut at a word."""
-_SHORTEST_CLAUSE = 140
-"""Minimum length of a statement that ends at a space, in a script without full stops, in characters: spaces end clauses
-there, and also surround names and numbers. The last one can be half as long."""
+_SHORTEST_CLAUSE = 200
+"""Minimum length of a statement in a script without full stops, which ends at a space; the last can have half of it."""
 _LONGEST_HEADING = 80
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_VALUES = 5
@@ -93,6 +92,8 @@ class Statement:
     """The terms of what it stands under: its list's lead, headings, the document's title."""
     passage: frozenset[str] = frozenset()
     """The terms of the whole passage that it is from."""
+    share: float = 0.0
+    """How much it holds of the question."""
     score: float = 0.0
     """Its relevance; from `relevance.ENOUGH` on it is an answer."""
 
