@@ -44,6 +44,7 @@ INSTALLED = {
     "ai_sdk": install_ai_sdk,
     "azurite": install_azurite,
     "browser": install_browser,
+    "client_pages": partial(install_clients, CLIENTS / "pages"),
     "copilotkit": partial(install_clients, CLIENTS / "copilotkit"),
     "inspector": partial(install_clients, CLIENTS / "inspector"),
     "npm_clients": install_clients,
@@ -186,6 +187,11 @@ async def older_python_clients() -> AsyncGenerator[Client]:
 @pytest.fixture(scope="session")
 def copilotkit() -> None:
     """CopilotKit's runtime: it is installed."""
+
+
+@pytest.fixture(scope="session")
+def client_pages() -> None:
+    """The packages of which the pages of assistant-ui and CopilotKit are built: they are installed."""
 
 
 @pytest.fixture(scope="session")

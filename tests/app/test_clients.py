@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from tests.app.guarded import Guarded, guarded
 from tests.clients.asking import Client
-from tests.clients.rows import ROWS, Row
-from tests.clients.situations import ANSWER, QUESTIONS, UNDER_GUARD, model_stopped, script, seen
+from tests.clients.rows import ROWS, Row, hold
+from tests.clients.situations import ANSWER
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -36,18 +36,12 @@ def hold_chats(
 ) -> HoldChats:
     """Let a client hold both chats, with its running program if it has one, and check what it shows."""
 
-    async def hold(row: Row, **programs: Client) -> None:
-        openai.requests.clear()
-        script(openai, row.kind)
-        program = programs.get(row.fixture)
-        shown = await row.chat(program, app.url, QUESTIONS)
-        if row.kind.streams:
-            await model_stopped(openai)
-        told = seen(openai, row.kind, shown, await row.chat(program, safe.host.url, UNDER_GUARD), app.url)
+    async def hold_both(row: Row, **programs: Client) -> None:
+        told = await hold(row, programs.get(row.fixture), openai, app.url, safe.host.url)
         record_property("seen", told)
         assert told == row.expected
 
-    return hold
+    return hold_both
 
 
 def rows(*, rare: bool) -> pytest.MarkDecorator:

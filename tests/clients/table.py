@@ -7,7 +7,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from tests.clients.rows import DAY_FILE, ROWS
+from tests.clients.rows import DAY_FILE, PAGES, ROWS
 from tests.clients.situations import SITUATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _table() -> str:
-    rows = [[row.title, f"`{row.wire}`", row.version, *row.expected.values()] for row in ROWS]
+    rows = [[row.title, f"`{row.wire}`", row.version, *row.expected.values()] for row in ROWS + PAGES]
     head = ["client", "protocol", "version", *SITUATIONS]
     lines = [head, ["---"] * len(head), *rows]
     day = date.fromisoformat(DAY_FILE.read_text(encoding="utf-8").strip())
