@@ -65,9 +65,13 @@ async def test_axe_finds_nothing_serious(
             await page.get_by_role("button", name="Conversations").click()
         await page.get_by_role("button", name=f"Actions for {QUESTION}").first.click()
         await expect(page.get_by_role("button", name="Rename")).to_be_visible()
+        await expect(page.get_by_role("button", name="Share")).to_have_count(0)  # nobody signs in
+        assert await findings(page, script) == []
+        await page.get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("button", name="Keep")).to_be_focused()
         assert await findings(page, script) == []
         await page.keyboard.press("Escape")
-        await expect(page.get_by_role("button", name="Rename")).to_be_hidden()
+        await expect(page.get_by_role("button", name="Keep")).to_have_count(0)
         if size == NARROW:
             await expect(page.get_by_role("complementary", name="Conversations")).to_be_visible()
             await page.keyboard.press("Escape")

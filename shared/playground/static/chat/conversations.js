@@ -97,17 +97,17 @@ function Entry({ chat }) {
   if (doing.value === "renaming") return html`<li onKeyDown=${onKeyDown}><${Rename} chat=${chat} close=${close} /></li>`;
   if (doing.value === "sharing" || doing.value === "exporting") {
     const [View, label] = doing.value === "sharing" ? [Share, t("chats.shareOne", { title })] : [Export, t("chats.exportOne", { title })];
-    return html`<li class="asking" role="group" aria-label=${label} onKeyDown=${onKeyDown}><${View} chat=${chat} title=${title} close=${close} /></li>`;
+    return html`<li onKeyDown=${onKeyDown}><div class="asking" role="group" aria-label=${label}><${View} chat=${chat} title=${title} close=${close} /></div></li>`;
   }
   if (doing.value === "deleting") {
     const remove = async () => {
       if ((await deleteChat(chat.id)) && chatId.peek() === chat.id) newChat();
       close();
     };
-    return html`<li class="asking grave" role="group" aria-label=${t("chats.deleteOne", { title })} onKeyDown=${onKeyDown}>
+    return html`<li onKeyDown=${onKeyDown}><div class="asking grave" role="group" aria-label=${t("chats.deleteOne", { title })}>
       <p>${t("chats.deleteSure", { title })}</p>
       <button ref=${focused} onClick=${close}>${t("chats.keep")}</button> <button class="bad" onClick=${remove}>${t("chats.delete")}</button>
-    </li>`;
+    </div></li>`;
   }
   return html`<li class=${isOpen ? "open" : ""} onKeyDown=${onKeyDown}>
     <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
