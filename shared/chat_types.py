@@ -70,6 +70,8 @@ class ToolChoice:
     """The one that it has to call; None: any."""
     parallel: bool | None = None
     """Whether it may make several calls at once; None: as it does by itself."""
+    is_offer: bool = False
+    """Whether the tools may be left out where none can be called, as the front end sends them with every question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def turn_events(
         raise NotFound("There is no such approval, or it is not yours to see.")
     agent = _agent_for(service, request)
     takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
-    check_tools(request, team=team, takes_tools=takes_tools, own=own)
+    request = check_tools(request, team=team, takes_tools=takes_tools, own=own)
 
     rules = _rules(service)
 

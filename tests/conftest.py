@@ -50,6 +50,7 @@ INSTALLED = {
     "npm_clients": install_clients,
     "npm_mcp": partial(install_clients, CLIENTS / "mcp"),
     "npm_openai": partial(install_clients, CLIENTS / "openai"),
+    "open_webui": partial(install_package, CLIENTS / "open_webui"),
     "older_python_clients": partial(install_package, CLIENTS / "python_older"),
     "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
     "python_packages": partial(install_package, CLIENTS / "python"),
@@ -180,6 +181,14 @@ async def python_clients(python_packages: None) -> AsyncGenerator[Client]:  # no
 async def older_python_clients() -> AsyncGenerator[Client]:
     """Those that need older packages, running."""
     folder = CLIENTS / "python_older"
+    async with running(folder / ".venv" / "bin" / "python", folder / "chats.py") as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def open_webui() -> AsyncGenerator[Client]:
+    """Open WebUI's server, running, and what its page does with it."""
+    folder = CLIENTS / "open_webui"
     async with running(folder / ".venv" / "bin" / "python", folder / "chats.py") as client:
         yield client
 

@@ -5,6 +5,7 @@ turn answers the same question with them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -23,8 +24,8 @@ def brings_tools(request: ChatRequest) -> bool:
     return bool(request.tools or request.steps)
 
 
-def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Collection[str]) -> None:
-    """Check that the tools of a request can be called.
+def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Collection[str]) -> ChatRequest:
+    """Return the request if its tools can be called, or without them if they are only an offer.
 
     Args:
         request: The request.
@@ -36,7 +37,9 @@ def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Col
         BadRequest: they cannot.
     """
     if not brings_tools(request):
-        return
+        return request
+    if (team or not takes_tools) and request.tool_choice.is_offer and not request.steps:
+        return replace(request, tools=())
     if team:
         raise BadRequest(
             "tools: a team of agents cannot call the tools of a request. Leave them out, or ask one agent alone."
@@ -49,6 +52,7 @@ def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Col
     for place, tool in enumerate(request.tools):
         if tool.name in own:
             raise BadRequest(f"tools[{place}]: its name is that of a tool of this app. Give it another name.")
+    return request
 
 
 def check_steps(request: ChatRequest) -> None:

@@ -40,6 +40,11 @@ _TOOLS, _TOOL_PROMPTS = "Available Tools: ", ("Query: ", "History:\n")
 
 Source: Open WebUI 0.12.4, `utils/middleware.py`: the second is for a chat with earlier messages.
 """
+_ITS_TOOLS = frozenset({"ask_user", "calculate_timestamp", "query_knowledge_bases", "view_chat"})
+"""Some of the tools that Open WebUI brings with every question, one of each kind that can be switched off.
+
+Source: Open WebUI 0.12.4, `utils/tools.py`, `get_builtin_tools`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ def with_tools(
         TooLarge: they are too long.
     """
     tools, how = chosen(definitions(functions), choice, named=named, parallel=keys.parallel_tool_calls)
-    return request if request.is_task else replace(request, tools=tools, tool_choice=how)
+    is_offer = not how.must_call and not _ITS_TOOLS.isdisjoint(tool.name for tool in tools)
+    return request if request.is_task else replace(request, tools=tools, tool_choice=replace(how, is_offer=is_offer))
 
 
 def _is_task(request: ChatRequest) -> bool:

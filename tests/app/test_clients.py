@@ -60,9 +60,19 @@ async def test_each_client_shows_answers_sources_and_the_sentences_of_errors(
 @pytest.mark.usefixtures("copilotkit", "inspector")
 @rows(rare=True)
 async def test_so_do_rarer_clients(
-    row: Row, hold_chats: HoldChats, python_clients: Client, older_python_clients: Client
+    row: Row, hold_chats: HoldChats, python_clients: Client, older_python_clients: Client, open_webui: Client
 ) -> None:
-    await hold_chats(row, python_clients=python_clients, older_python_clients=older_python_clients)
+    programs = {"older_python_clients": older_python_clients, "open_webui": open_webui}
+    await hold_chats(row, python_clients=python_clients, **programs)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("client", ["open-webui", "open-webui-responses"])
+async def test_open_webui_gets_answers_of_a_model_that_calls_none_of_its_tools(
+    open_webui: Client, built_in: RunningHost, client: str
+) -> None:
+    [shown] = await open_webui.give({"client": client, "url": built_in.url, "questions": [ANSWER]})
+    assert "80 %" in shown["text"], shown
 
 
 _AGENTS_SDK = [pytest.param(name, marks=pytest.mark.nightly) for name in ("agents", "agents-chat")]

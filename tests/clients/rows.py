@@ -266,6 +266,18 @@ ROWS = (
         "older_python_clients",
         is_rare=True,
     ),
+    *(
+        Row(
+            f"Open WebUI's server{mode}",
+            wire,
+            "open-webui",
+            FOLDER / "open_webui",
+            partial(_program, name=name),
+            fixture="open_webui",
+            is_rare=True,
+        )
+        for mode, wire, name in (("", CHAT, "open-webui"), (", Responses", RESPONSES, "open-webui-responses"))
+    ),
     _python("OpenAI for Python, Responses", RESPONSES, "openai", "openai-responses"),
     _python("Agent Framework, `OpenAIChatClient`", RESPONSES, "agent-framework-openai", "agent-framework"),
     Row(

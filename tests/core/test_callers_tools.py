@@ -175,3 +175,12 @@ def test_results_that_are_too_long_are_refused_and_never_cut() -> None:
     with pytest.raises(TooLarge, match="shorten the results") as refused:
         check_steps(replace(asked(), steps=(STEPS[0], long)))
     assert isinstance(refused.value, SwitchboardError)
+
+
+def test_an_offer_is_left_out_where_it_cannot_be_called_unless_results_of_it_come() -> None:
+    offer = replace(WITH_TOOLS, tool_choice=ToolChoice(is_offer=True))
+    for team, takes_tools in ((True, True), (False, False)):
+        assert check_tools(offer, team=team, takes_tools=takes_tools, own=()).tools == ()
+        with pytest.raises(BadRequest):
+            check_tools(replace(offer, steps=STEPS), team=team, takes_tools=takes_tools, own=())
+    assert check_tools(offer, team=False, takes_tools=True, own=()) is offer
