@@ -172,10 +172,11 @@ class Followers:
             place, new, seen = look.next, look.events[max(0, number - seen) :], seen + len(look.events)
             reader.journal = place.journal
             if ended_in(new) and not look.standing.has_stopped:
-                if before := new[:-1]:
-                    yield before
+                before, end = cut_at_end(new)
+                if before:
+                    yield [*before]
                 await self._stored(reader)
-                new = new[-1:]
+                new = [*end]
             if new or (reader.heartbeat is not None and time.monotonic() - sent >= reader.heartbeat):
                 sent = time.monotonic()
                 yield new

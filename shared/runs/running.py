@@ -103,6 +103,8 @@ class Runner:
         try:
             result = await run.result()
             if result is None:
+                beating.cancel()  # a beat after the state that waits would put the running one in its place
+                await asyncio.wait([beating])
                 return await self._waiting(claim, run)
             return await claim.end(result)
         except asyncio.CancelledError:
@@ -117,20 +119,27 @@ class Runner:
             raise
         finally:
             beating.cancel()
-            if live := self.lives.pop(claim.run_id, None):
-                live.left.set()
+            self._drop(run)
+            run.let_end()
 
     async def _waiting(self, claim: Claim, run: "_Run") -> Outcome:
         """Let a run wait for the decisions that it has asked for."""
         asked, _ = await claim.asked()
         calls = await waiting_calls(self.store, claim.run_id)
         await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(asked.caller))
+        self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
         if not await claim.wait(calls):
             await abandon(self.store, claim.state.owner, calls)
             return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
+        run.let_end()
         # Who listed the approvals may have decided before the run waited.
         state = await go_on(self.store, claim.run_id)
         return Outcome.WAITING if state is None or state.waits else await self.run(claim.run_id)
+
+    def _drop(self, run: "_Run") -> None:
+        """Let nobody find what goes on here of a run, unless that is another runner's by now."""
+        if run.live and self.lives.get(run.run_id) is run.live:
+            del self.lives[run.run_id]
 
     async def run_when_free(self, run_id: str) -> Outcome:
         """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""
@@ -190,6 +199,13 @@ class _Run:
         self._start = start
         self._journal = Journal(runner.store, claim.run_id, claim.state.journal)
         self._turn: LiveTurn | None = None
+        self.run_id = claim.run_id
+        self.live: Live | None = None
+
+    def let_end(self) -> None:
+        """Show its end to those who follow it here: it is stored."""
+        if self.live:
+            self.live.left.set()
 
     def stop(self) -> None:
         """Stop it. What has come of it stays."""
@@ -281,10 +297,10 @@ class _Run:
             )
         if self._turn is None:
             raise InternalError
-        live = self._lives[self._claim.run_id] = Live(request, self._turn, self._journal)
+        self.live = self._lives[self.run_id] = Live(request, self._turn, self._journal)
         if self._start:
-            self._start.begun.set_result(live)
-        return live
+            self._start.begun.set_result(self.live)
+        return self.live
 
     async def _begin_anew(self) -> None:
         with _interrupting():

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +17,7 @@ from shared.chat_types import Caller, Decision, Role, ToolCall
 from shared.errors import Decided, NotConfigured, NotFound
 from shared.events import (
     AgentMessage,
+    ChatEvent,
     CompletionStarted,
     ConsentAsked,
     Failed,
@@ -27,8 +28,9 @@ from shared.events import (
     ToolStarted,
 )
 from shared.history import Mode, StoredMessage, owner_of
+from shared.runs import New
 from shared.runs.approvals import Decider, find_approval, list_approvals
-from shared.runs.records import digest
+from shared.runs.records import State, decode, digest
 from shared.tools import Tool, ToolResult
 from tests.runs.acting import Crm, Desk, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -73,6 +75,56 @@ async def test_a_call_that_a_person_agrees_to_runs_once_and_the_turn_goes_on(
     assert len(service.chats) == 3
     assert tool_texts(service)[-1] == '<result>\n{"result":"x is dropped"}\n</result>'
     assert not [event for event in await clerk.read(run_id) if isinstance(event, Finished)][:-1]
+
+
+@pytest.fixture
+def when_it_waits(clerk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[object]]], None]:
+    """Let something happen when a run waits by the store, and its runner has not heard of it yet."""
+    store = clerk.runs.consents.store
+    write = store.write
+
+    def let_happen(what: Callable[[], Awaitable[object]]) -> None:
+        async def late(name: str, data: bytes, etag: str | New) -> str:
+            written = await write(name, data, etag)
+            if name.endswith("/state") and decode(data, State).waits:
+                await what()
+            return written
+
+        monkeypatch.setattr(store, "write", late)
+
+    return let_happen
+
+
+async def test_a_heartbeat_does_not_end_a_pause_that_has_just_begun(
+    clerk: Desk, server: Crm, service: OpenAIStandIn, monkeypatch: pytest.MonkeyPatch, when_it_waits: Any
+) -> None:
+    async def beat() -> None:
+        for _ in range(5):  # the store does one thing after the other: a beat is among them
+            await clerk.runs.consents.store.read("x")
+
+    when_it_waits(beat)
+    monkeypatch.setattr("shared.runs.claim.HEARTBEAT_SECONDS", 0.0)
+    service.call_tool("crm_drop", {"name": "x"})
+    _, events = await clerk.ask("Drop x.")
+    service.reply("Done.")
+    assert text_of(await clerk.decide(yes(opened(events)[0]))) == "Done."
+    assert server.dropped == ["x"]
+
+
+async def test_who_decides_at_once_is_shown_what_follows_and_not_the_question_again(
+    clerk: Desk, server: Crm, service: OpenAIStandIn, when_it_waits: Any
+) -> None:
+    shown = list[ChatEvent]()
+
+    async def decide() -> None:
+        (approval,) = await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous"))
+        shown.extend(await clerk.decide(Decision(approved=True, approval_id=approval.call.approval_id)))
+
+    when_it_waits(decide)
+    service.call_tool("crm_drop", {"name": "x"})
+    service.reply("Done.")
+    await clerk.ask("Drop x.")
+    assert (text_of(shown), server.dropped) == ("Done.", ["x"])
 
 
 async def test_nobody_is_asked_for_a_call_that_could_not_run(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
