@@ -85,8 +85,8 @@ async def test_the_response_says_that_the_preference_was_followed(app: App, http
         location = pending(response)
         standing = await response.json()
     assert location == f"{app.host.url}/multi-agent-chat/batches/{standing['id']}"
-    assert standing["messages"] == []
-    await polled(http, location)
+    _, whole = await polled(http, location)
+    assert all(message in whole for message in standing["messages"])  # none, unless the store was slow
 
 
 async def test_who_waits_long_enough_gets_the_answer_at_once(app: App, http: aiohttp.ClientSession) -> None:
