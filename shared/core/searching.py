@@ -84,10 +84,12 @@ async def search_all(retriever: Retriever, searches: Sequence[SearchQuery], cont
     if len(results) == 1:
         return results[0]
     in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
-    passages = {passage.id: passage for passage in reversed([*filter(None, in_turn)])}
+    passages: dict[str, Passage] = {}
+    for passage in filter(None, in_turn):
+        passages.setdefault(passage.id, passage)  # at its best place, where several searches found it
     rarities = {word: rarity for result in results for word, rarity in result.rarities.items()}
     most = max((search.top for search in searches), default=0)
-    found = tuple(reversed(passages.values()))[:most]
+    found = tuple(passages.values())[:most]
     if not results:
         return SearchResult((), RetrievalMode.TEXT)
     return replace(results[0], passages=found, rarities=rarities)

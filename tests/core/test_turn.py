@@ -161,6 +161,14 @@ async def test_a_question_of_several_parts_is_searched_for_in_parts(
     assert [thought.description for thought in answer.thoughts[1:4]] == ["vacation days", "dental implants", "glasses"]
 
 
+async def test_what_several_queries_find_has_the_best_of_its_places(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.call_tool("search_sources", {"search_queries": ["dental implants", "dental care of the Standard plan"]})
+    answer = await answer_of(service, retriever, asked("And both?", Message(Role.USER, "Hi")))
+    assert [point.sourcepage for point in answer.data_points] == ["dental.md", "plan.pdf#page=3"]
+
+
 async def test_thanks_are_answered_without_a_search(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
     service.call_tool("search_sources", {"search_queries": []})
     service.reply("You are welcome.")
