@@ -24,7 +24,8 @@ from shared.retrieval.sqlite.ranking import (
     rarity_of,
     weighed,
 )
-from shared.words.stop_words import language_of, languages_of
+from shared.words.stop_words import language_of, languages_of, stop_words_in
+from shared.words.terms import words as words_of
 
 _UNSEEN = 80
 """Passages without any of a question's words that each index is taken to have beside its own when it tells how rare
@@ -76,8 +77,14 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     rarities = {word.spelling: rarity_of(word, counts, among + _UNSEEN) for word in words}
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
     asked_in = languages_of(query.text[:LONGEST_TEXT])
-    foreign = asked_in[0] if asked_in and spoken and spoken.isdisjoint(asked_in) else None
-    return RankedByText(ranking, rarities, foreign)
+    is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, words, counts)
+    return RankedByText(ranking, rarities, asked_in[0] if is_foreign else None)
+
+
+def _is_known(text: str, words: Sequence[AskedWord], counts: Mapping[str, int]) -> bool:
+    """Whether the index has most words of a text with one stop word: `care` is Romanian, `dental care` is not."""
+    known = sum(any(term in counts for term in word.terms) for word in words)
+    return max(stop_words_in(words_of(text[:LONGEST_TEXT])).values()) == 1 and 2 * known > len(words)
 
 
 _SPOKEN_SHARE = 0.02

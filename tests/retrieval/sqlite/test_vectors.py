@@ -109,6 +109,18 @@ async def test_a_question_in_another_language_than_the_documents_is_told_so_wher
     assert "EMBEDDINGS=local" in health.detail
 
 
+@pytest.mark.parametrize(
+    ("query", "foreign"), [("dental care", None), ("Premium care", "ro"), ("care plan dentar", "ro")]
+)
+async def test_one_stop_word_of_another_language_among_known_words_tells_none(
+    path: Path, query: str, foreign: str | None
+) -> None:
+    await fill(path, [passage("p1", "The company pays for the care of your teeth: dental check-ups are free.")])
+    async with opened(path) as retriever:
+        found = await retriever.search(SearchQuery(query), CONTEXT)
+    assert (found.foreign, bool(found.note)) == (foreign, bool(foreign))
+
+
 async def test_the_words_of_another_language_do_not_count_beside_vectors(path: Path) -> None:
     embedder = HashedEmbedder()
     await fill(path, [passage(f"p{number}", text) for number, text in enumerate(_ENGLISH)], embedder)
