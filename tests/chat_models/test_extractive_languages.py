@@ -10,6 +10,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from shared.chat_models import ModelRequest
 from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_models.extractive.relevance import subject_words
 from shared.chat_models.extractive.sayings import SAYINGS
 from shared.chat_models.extractive.statements import statements_of
 from shared.chat_types import ChatRequest, Message, Overrides, Passage, Role
@@ -20,6 +21,7 @@ from shared.events import TextDelta
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.words.stop_words import language_of
 from tests.chat_models.model_contract import CONTEXT, answer
 
 CAPITAL_OF_FRANCE = {
@@ -106,6 +108,19 @@ async def test_what_the_sources_do_not_hold_is_said_in_the_language_of_the_quest
 )
 async def test_the_language_of_a_short_or_mixed_question_is_told_by_its_letters(question: str, language: str) -> None:
     assert languages().classify(await said(question, GLASSES))[0] == language
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "subject"),
+    [
+        ("Qu'est ce qu'un standard ouvert ?", "fr", {"quest", "standard", "ouvert"}),  # `est` is in definitions too
+        ("Qu’est-ce qu’une donnée ?", "fr", {"quest", "donnée"}),
+        ("Cos'è una franchigia?", "it", {"franchigia"}),
+    ],
+)
+def test_shortened_words_tell_the_language_and_are_no_subject(question: str, language: str, subject: set[str]) -> None:
+    assert language_of(question) == language
+    assert subject_words(question).keys() == subject
 
 
 @pytest.mark.parametrize(
