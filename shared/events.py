@@ -276,6 +276,8 @@ class AgentMessage:
     """The agent's steps, such as its searches."""
     tool_inputs: tuple[str, ...] = ()
     """What its model wrote into calls of tools, such as search queries: the guard checks it like the text."""
+    reasoning: str = ""
+    """What its model thought, which is one of the thoughts too: the guard checks it like the text."""
     total_usage: Usage | None = None
     """On the last message of an answer: the tokens of all agents together."""
 

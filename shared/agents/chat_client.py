@@ -62,6 +62,8 @@ class AgentOutput:
     """The text of each call that has ended."""
     pieces: list[str] = field(default_factory=list[str])
     """The text so far of the call that runs."""
+    reasoning: list[str] = field(default_factory=list[str])
+    """What the model thought, piece by piece, in all calls."""
     is_cut_off: bool = False
     """Whether the agent's time was over before its text was complete."""
     is_waiting: bool = False
@@ -191,22 +193,9 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         output.finished, output.pieces = None, []
         async with aclosing(self._calls.model.stream(request, self._calls.context)) as events:
             async for event in events:
-                match event:
-                    case ModelText():
-                        if not output.pieces:
-                            await self._calls.lane.tell("writing")
-                        output.pieces.append(event.text)
-                    case ToolCall():
-                        calls.append(event)
-                    case CompletionStarted():
-                        output.completion = event
-                    case FilterAnnotation() | ReasoningDelta():
-                        pass  # `ModelFinished` has the filter results; a team's messages have no place for reasoning
-                    case ModelFinished():
-                        output.finished = event
-                        output.usage = Usage.total(output.usage, event.usage)
-                    case _:
-                        assert_never(event)
+                if isinstance(event, ToolCall):
+                    calls.append(event)
+                await self._take_down(event)
                 if self._hear:
                     await self._hear(event)
         if output.finished is None:
@@ -214,6 +203,26 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         text, output.pieces = "".join(output.pieces), []
         output.texts.append(text)
         return text, calls
+
+    async def _take_down(self, event: ModelEvent) -> None:
+        """Note what an event of the model says in the message in work."""
+        output = self.output
+        match event:
+            case ModelText():
+                if not output.pieces:
+                    await self._calls.lane.tell("writing")
+                output.pieces.append(event.text)
+            case ReasoningDelta():
+                output.reasoning.append(event.text)
+            case CompletionStarted():
+                output.completion = event
+            case ModelFinished():
+                output.finished = event
+                output.usage = Usage.total(output.usage, event.usage)
+            case ToolCall() | FilterAnnotation():
+                pass  # `ModelFinished` has the filter results
+            case _:
+                assert_never(event)
 
     def _prompt(self, messages: Sequence[af.Message], instructions: str | None) -> tuple[Message, ...]:
         if instructions and self.most_words is not None:

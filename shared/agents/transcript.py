@@ -170,6 +170,8 @@ class TeamTranscript:
         thoughts = [*handoffs, *toolbox.thoughts]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{outcome.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
+        if reasoning := "" if error else "".join(output.reasoning):
+            thoughts.append(Thought("Reasoning", reasoning))
         known = {passage.sourcepage for passage in self._found.values()} | self._citable
         if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
@@ -183,6 +185,7 @@ class TeamTranscript:
             data_points=() if error else self._data_points(toolbox, text),
             thoughts=tuple(thoughts),
             tool_inputs=toolbox.inputs,
+            reasoning=reasoning,
             total_usage=self.usage if self.is_over else None,
         )
 

@@ -74,10 +74,10 @@ class GuardedMessages:
         return None if self._answered else self._error
 
     def take_in(self, message: AgentMessage) -> None:
-        """Start the checks of a message: of its text, its model's calls of tools, and its sources."""
+        """Start the checks of a message: of its text, its model's calls of tools and thinking, and its sources."""
         self._total = message.total_usage or self._total
         text = "" if message.error else message.text
-        inputs = "\n".join(message.tool_inputs)
+        inputs = "\n".join((*message.tool_inputs, *([message.reasoning] if message.reasoning else ())))
         check = None
         if text or inputs:
             check = self._start_check()

@@ -13,7 +13,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelTex
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, ImagePart, Json, Message, PartHealth, RequestContext, Role
 from shared.errors import Unavailable
-from shared.events import AgentMessage, Usage
+from shared.events import AgentMessage, Thought, Usage
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context, texts
 
 THREE = ("Ada", "Ben", "Cleo")
@@ -37,6 +37,17 @@ async def test_all_of_a_concurrent_team_answer_at_once_and_none_sees_another(off
     assert sorted(texts(messages)) == [(name, f"I am {name}.") for name in THREE]
     assert {message.agent: message.position for message in messages} == {"Ada": 0, "Ben": 1, "Cleo": 2}
     assert [office.prompts(name) for name in THREE] == [[[f"user: {QUESTION}"]]] * 3
+
+
+async def test_what_an_agent_thinks_is_a_thought_of_its_message_and_the_others_do_not_hear_it(office: Office) -> None:
+    with office.service.to("Be Ada."):
+        office.service.reply(office.service.chunk({"reasoning_content": "Let me see."}), "80 %.")
+    script(office, Ben="Yes.")
+    ada, ben = await office.messages(agents(Pattern.SEQUENTIAL, "Ada", "Ben"))
+    assert (ada.text, ben.text) == ("80 %.", "Yes.")
+    assert Thought("Reasoning", "Let me see.") in ada.thoughts
+    assert "Reasoning" not in {thought.title for thought in ben.thoughts}
+    assert "Let me see." not in str(office.prompts("Ben"))
 
 
 async def test_a_message_comes_as_soon_as_its_agent_is_done(office: Office) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
@@ -63,11 +64,13 @@ async def test_each_message_is_checked_in_a_session_of_its_own_and_passes_whole_
     assert isinstance(out.events[-1], Finished)
 
 
-@pytest.mark.parametrize("bad", [("a bomb",), ("Fine.", "bomb")], ids=["text", "query"])
-async def test_a_forbidden_message_becomes_an_error_that_quotes_nothing_and_the_others_go_on(
-    bad: tuple[str, ...],
-) -> None:
-    parts: list[Part] = [STARTED, said("A", 0, *bad), said("B", 1, "Two.", last=True), END]
+@pytest.mark.parametrize(
+    "bad",
+    [said("A", 0, "a bomb"), said("A", 0, "Fine.", "bomb"), replace(said("A", 0, "Fine."), reasoning="A bomb?")],
+    ids=["text", "query", "reasoning"],
+)
+async def test_a_forbidden_message_becomes_an_error_that_quotes_nothing_and_the_others_go_on(bad: AgentMessage) -> None:
+    parts: list[Part] = [STARTED, bad, said("B", 1, "Two.", last=True), END]
     out = await watched(parts, rules(ScriptedSafety(honest("bomb"))), team=True)
     assert out.error is None
     by_agent = {message.agent: message for message in out.messages}

@@ -17,7 +17,6 @@ from shared.chat_types import Caller, Decision, Role, ToolCall
 from shared.errors import Decided, NotConfigured, NotFound
 from shared.events import (
     AgentMessage,
-    ChatEvent,
     CompletionStarted,
     ConsentAsked,
     Failed,
@@ -114,17 +113,17 @@ async def test_a_heartbeat_does_not_end_a_pause_that_has_just_begun(
 async def test_who_decides_at_once_is_shown_what_follows_and_not_the_question_again(
     clerk: Desk, server: Crm, service: OpenAIStandIn, when_it_waits: Any
 ) -> None:
-    shown = list[ChatEvent]()
+    shown = asyncio.get_running_loop().create_future()
 
     async def decide() -> None:
         (approval,) = await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous"))
-        shown.extend(await clerk.decide(Decision(approved=True, approval_id=approval.call.approval_id)))
+        shown.set_result(await clerk.decide(Decision(approved=True, approval_id=approval.call.approval_id)))
 
     when_it_waits(decide)
     service.call_tool("crm_drop", {"name": "x"})
     service.reply("Done.")
     await clerk.ask("Drop x.")
-    assert (text_of(shown), server.dropped) == ("Done.", ["x"])
+    assert (text_of(await asyncio.wait_for(shown, 60)), server.dropped) == ("Done.", ["x"])
 
 
 async def test_nobody_is_asked_for_a_call_that_could_not_run(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
