@@ -123,6 +123,7 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     assert page.url.endswith("#/")
 
 
+@pytest.mark.nightly
 async def test_a_chat_is_found_by_a_word_of_its_answer_among_300(
     page: Page, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
