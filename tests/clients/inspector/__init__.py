@@ -18,6 +18,7 @@ async def ask(url: str, question: str) -> dict[str, Any]:
         *("--method", "tools/call", "--tool-name", "ask", "--tool-arg", f"question={question}"),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
+        cwd=FOLDER / "node_modules",  # it makes a folder of its own where it runs
         env={"PATH": f"{NODE.parent}:{os.environ['PATH']}"},
     )
     printed, _ = await process.communicate()
