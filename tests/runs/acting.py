@@ -162,6 +162,14 @@ def opened(events: Sequence[ChatEvent]) -> tuple[OpenCall, ...]:
     return asked.calls
 
 
+async def asked_to_drop(clerk: Desk, service: OpenAIStandIn, name: str = "x", **more: Any) -> OpenCall:
+    """Ask until a person is asked whether the clerk may drop it."""
+    service.call_tool("crm_drop", {"name": name})
+    _, events = await clerk.ask(f"Drop {name}.", **more)
+    (call,) = opened(events)
+    return call
+
+
 async def expire(store: ObjectStore, run_id: str) -> None:
     """Let the time pass in which the calls of a run can be decided."""
     for name in [name async for name in store.names(f"{run_id}/")]:
