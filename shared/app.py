@@ -85,5 +85,5 @@ async def get_runs() -> "Runs | None":
     async with _starting:
         if _runs is None:
             _runs, upkeep = await run_import(build_runs, service)
-            _tidying = asyncio.create_task(upkeep) if upkeep else None
+            _tidying = asyncio.create_task(upkeep()) if upkeep else None
     return _runs

@@ -7,8 +7,9 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from shared.agents.definitions import Agents, load_agents
 from shared.budgets.ledger import Ledger
@@ -83,7 +84,8 @@ def build_service(settings: Settings) -> Service:
 
     if without := absent():
         _log.warning("deployed without %s: see DEPLOY_FEATURES in docs/deploy.md", ", ".join(without))
-    agents = load_agents(settings.agents_file or _SAMPLE_TEAM)
+    read_agents = cache(lambda: load_agents(settings.agents_file or _SAMPLE_TEAM))
+    agents = read_agents() if settings.agents_file or settings.chat_agent else None
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)
     tokens = _caller_tokens(agents)
@@ -95,8 +97,8 @@ def build_service(settings: Settings) -> Service:
         _chat_model(openai, settings),
         OwnDocuments(_retriever(settings, embedder)),
         _HISTORY[settings.history_backend](settings),
-        agents,
-        agents.for_chat(settings.chat_agent),
+        read_agents,
+        agents and agents.for_chat(settings.chat_agent),
         _SAFETY[settings.rai_backend](settings),
         _IDENTITY[settings.auth_mode](settings),
         LateDocuments(lambda: _documents(settings)),
@@ -145,7 +147,7 @@ def open_answers(settings: Settings) -> "AnswerQueue":
     return AnswerQueue(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
 
 
-def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | None]":
+def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
     """Choose and make the store and the engine of runs that the settings name.
 
     Returns:
@@ -163,19 +165,19 @@ def build_runs(service: Service) -> "tuple[Runs, Coroutine[Any, Any, None] | Non
 
         blobs, queue = BlobObjects.from_settings(settings), QueueEngine.from_settings(settings)
         runs = Runs(Runner(blobs, service, {}), queue)
-        return runs, None if settings.in_azure else keep_tidy(blobs, queue, resume=False)
+        return runs, None if settings.in_azure else partial(keep_tidy, blobs, queue, resume=False)
     from shared.runs.folder_objects import FolderObjects
     from shared.runs.in_process import InProcess
 
     store = FolderObjects(settings.data_dir / "batches")
     runner = Runner(store, service, {})
     engine = InProcess(runner.run_when_free)
-    return Runs(runner, engine), keep_tidy(store, engine, resume=True)
+    return Runs(runner, engine), partial(keep_tidy, store, engine, resume=True)
 
 
-def _tool_servers(agents: Agents, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:
+def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:
     """The servers whose tools agents can have. The agents file names the settings with their keys."""
-    if not agents.servers:
+    if not agents or not agents.servers:
         return None
     from shared.tools.tool_servers import ToolServers
 
@@ -183,8 +185,8 @@ def _tool_servers(agents: Agents, settings: Settings, tokens: CallerTokens | Non
     return ToolServers(agents.servers, folder, settings, os.environ, tokens)
 
 
-def _caller_tokens(agents: Agents) -> CallerTokens | None:
-    return CallerTokens() if any(server.auth.on_behalf_of for server in agents.servers) else None
+def _caller_tokens(agents: Agents | None) -> CallerTokens | None:
+    return CallerTokens() if agents and any(server.auth.on_behalf_of for server in agents.servers) else None
 
 
 def _azure_search_index(settings: Settings) -> PassageIndex:

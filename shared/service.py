@@ -1,7 +1,7 @@
 """The parts of the app. `shared/turns.py` makes turns of them."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -43,8 +43,8 @@ class Service:
     """Finds sources."""
     history: HistoryStore
     """Keeps chats."""
-    agents: Agents
-    """The team and its members."""
+    read_agents: Callable[[], Agents]
+    """Reads the team and its members, once. The sample team, which no setting names, is read when it is needed."""
     chat_agent: AgentDefinition | None
     """The agent that answers single chat (`CHAT_AGENT`); None: the model answers without an agent."""
     safety: SafetyService | None
@@ -69,6 +69,11 @@ class Service:
     """Keeps the calls of a run; None: this is no run's."""
     verdicts: VerdictStore | None = None
     """Keeps what callers say of answers; None if no chats are kept."""
+
+    @property
+    def agents(self) -> Agents:
+        """The team and its members."""
+        return self.read_agents()
 
     @property
     def no_images(self) -> str | None:
@@ -107,9 +112,10 @@ class Service:
         return parts
 
     async def load(self) -> None:
-        """Import the modules that requests would import late. Another import can run between two of them."""
+        """Import and read what requests would import and read late. Another import can run between two modules."""
         for module in _late_modules(self.settings):
             await run_import(import_module, module)
+        await run_import(self.read_agents)
 
     async def _check_identity(self) -> PartHealth:
         health = await self.identity.check()

@@ -2,16 +2,12 @@
 
 from typing import Literal
 
-from pydantic import ConfigDict
-
 from shared.features import is_there
 from shared.settings_fields import PlatformFields, SettingsFields
 
 
 class AllFields(SettingsFields, PlatformFields):
     """The settings and the platform's variables, and what follows from them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
     def messages_for(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 type _Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#@]+([/?#]\S*)?$")]
@@ -117,7 +117,13 @@ def _read_origins(value: object) -> object:
     return tuple(_ORIGIN.findall(value.lower())) if isinstance(value, str) else value
 
 
-class SettingsFields(BaseModel):
+class _Fields(BaseModel):
+    """Settings. Only what is made of all of them gets a validator, at the start of the app, which takes long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class SettingsFields(_Fields):
     """Every setting. Times are in seconds."""
 
     openai_base_url: _Addresses = ()
@@ -351,7 +357,7 @@ class SettingsFields(BaseModel):
     questions are answered and nothing is kept."""
 
 
-class PlatformFields(BaseModel):
+class PlatformFields(_Fields):
     """Variables that Azure Functions has named, and reads or sets itself."""
 
     azure_web_jobs_storage_blobs: _Url | None = None

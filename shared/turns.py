@@ -198,25 +198,22 @@ def _of_turn(
     *,
     team: bool,
 ) -> AsyncGenerator[ChatEvent]:
-    watch = service.tracing.agent if service.tracing else unwatched
+    if request.is_task and not team:
+        return run_task(request, context, service.model)
+    if agent is None and not team:
+        images = SourceImages(service.pages, service.documents, service.no_images)
+        return run_turn(request, context, service.model, service.retriever, images)
     parts = AgentParts(
         service.agents,
         service.model,
         service.retriever,
-        watch,
+        service.tracing.agent if service.tracing else unwatched,
         service.tracing.call if service.tracing else unwatched_call,
         tool_servers=service.tool_servers,
         book=service.book,
         clear=_clearing(rules, request, context) if service.tool_servers and rules else None,
     )
-    if team:
-        return team_turn(request, context, parts)
-    if request.is_task:
-        return run_task(request, context, service.model)
-    if agent:
-        return agent_turn(request, context, agent, parts)
-    images = SourceImages(service.pages, service.documents, service.no_images)
-    return run_turn(request, context, service.model, service.retriever, images)
+    return agent_turn(request, context, agent, parts) if agent and not team else team_turn(request, context, parts)
 
 
 def _clearing(rules: "Rules", request: ChatRequest, context: RequestContext) -> Callable[[str], Awaitable[None]] | None:

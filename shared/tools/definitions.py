@@ -12,7 +12,7 @@ _LONGEST_NAME = 64
 class Definition(BaseModel):
     """A part of the agents file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def fits(pattern: str, title: str) -> bool:

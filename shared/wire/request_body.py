@@ -178,9 +178,12 @@ def _unreadable(body: bytes | bytearray, problem: str, example: str) -> BadReque
 
 
 class BodyModel(BaseModel):
-    """A request body, or an object in one. Values are never converted to another type; unknown keys are ignored."""
+    """A request body, or an object in one. Values are never converted to another type; unknown keys are ignored.
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+    The validator of a body is made when the first one comes.
+    """
+
+    model_config = ConfigDict(strict=True, extra="ignore", defer_build=True)
 
     @classmethod
     def read(cls, body: Mapping[str, Json]) -> Self:

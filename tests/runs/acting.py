@@ -145,9 +145,7 @@ async def desk(
     )
     built = await asyncio.to_thread(parts.build_service, settings)
     async with model_of(connection_to(service), retries=0) as model:
-        runs, upkeep = build_runs(replace(built, model=model))
-        if upkeep:
-            upkeep.close()
+        runs, _ = build_runs(replace(built, model=model))
         yield Desk(runs, settings, built.history)
     if isinstance(built.tool_servers, ToolServers):
         await built.tool_servers.aclose()
