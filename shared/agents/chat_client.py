@@ -164,6 +164,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             messages=self._prompt(messages, options.get("instructions")),
             sources=self._calls.toolbox.passages,
             rarities=self._calls.toolbox.rarities,
+            foreign=self._calls.toolbox.foreign,
             tools=self._tools(options),
         )
         output = self.output

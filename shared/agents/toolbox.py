@@ -89,6 +89,11 @@ class Toolbox:
         return dict(self._rarities)
 
     @property
+    def foreign(self) -> str | None:
+        """The language of a query for this message whose words can hardly be found, as in `SearchResult`."""
+        return next((call.result.foreign for call in self._calls if call.result and call.result.foreign), None)
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Inputs of the calls for this message, such as search queries."""
         return tuple(call.input for call in self._calls)

@@ -57,6 +57,8 @@ class ModelRequest:
     """Inverse document frequency of words in the whole index, as in `SearchResult`; empty: not known."""
     titles: tuple[str, ...] = ()
     """Titles of documents that the user may see, as in `SearchResult`."""
+    foreign: str | None = None
+    """The language of the question if its words can hardly be found, as in `SearchResult`."""
     place: str = ""
     """Which call of its turn it is, for what keeps calls: by it the same call is found when the turn runs again, though
     the date or a time limit in the prompt has changed. Empty: found by all of the above."""

@@ -186,6 +186,8 @@ def _props(search: SearchQuery, found: SearchResult, more_ignored: list[str], no
         props["ignored_overrides"] = list[Json](ignored)
     if note:
         props["note"] = note
+    if found.foreign:
+        props["foreign"] = found.foreign
     return props
 
 

@@ -110,6 +110,7 @@ def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt:
         sources=() if shown.without_sources else found.passages,
         rarities=found.rarities,
         titles=found.titles,
+        foreign=found.foreign,
         language=overrides.language,
         want_followups=overrides.suggest_followup_questions,
         temperature=overrides.temperature,

@@ -37,6 +37,8 @@ class ToolResult:
     """Passages of the documents in it: they become sources of the agent's message."""
     rarities: Mapping[str, float] = field(default_factory=dict[str, float])
     """Inverse document frequencies of the words that were searched for, as in `SearchResult`."""
+    foreign: str | None = None
+    """The language of the query if its words can hardly be found, as in `SearchResult`."""
     thoughts: tuple[Thought, ...] = ()
     """Steps of the call for a debug display; empty: one thought with the tool's name and the arguments."""
     is_error: bool = False

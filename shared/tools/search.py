@@ -44,6 +44,7 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
         "\n".join(map(source_text, found.passages)) or "(nothing was found)",
         passages=found.passages,
         rarities=found.rarities,
+        foreign=found.foreign,
         thoughts=search_thoughts([query], found, context.request.overrides),
     )
 

@@ -155,6 +155,19 @@ async def test_a_passage_in_another_language_is_shown_as_the_nearest_with_its_la
     assert text.startswith(f"{SAYINGS['de'].nearest} (English) The Plus plan pays 300 euros")
 
 
+@pytest.mark.parametrize("passages", [(GLASSES,), ()])
+async def test_a_refusal_across_languages_says_in_the_language_of_the_question_what_would_find_it(
+    passages: tuple[Passage, ...],
+) -> None:
+    question = "¿Cuál es la capital de Francia?"
+    request = ModelRequest((Message(Role.USER, f"{question}\n\nSources: …"),), question, passages, foreign="es")
+    got = await answer(ExtractiveModel(), request)
+    assert got.text.startswith(SAYINGS["es"].nothing)
+    assert got.text.endswith(SAYINGS["es"].by_meaning)
+    own = await answer(ExtractiveModel(), replace(request, foreign=None))
+    assert "EMBEDDINGS" not in own.text
+
+
 async def test_a_language_that_is_not_known_is_not_taken_for_a_neighbour() -> None:
     for question in ("Je, mji mkuu wa Kenya ni upi?", "hi"):
         assert (await said(question, GLASSES)).startswith((SAYINGS["en"].nothing, SAYINGS["en"].about))

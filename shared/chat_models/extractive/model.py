@@ -112,13 +112,13 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"
     asked = _user_questions(request)
     files = [file for message in request.messages for file in message.files]
-    attached = (Passage(file.name, file.text, sourcepage=file.name, sourcefile=file.name) for file in files)
-    passages = (*request.sources, *attached)
+    passages = (*request.sources, *(Passage(file.name, file.text, file.name, file.name) for file in files))
     sample = "\n".join(passage.content for passage in passages)
     language = reply_language(reversed(asked), request.language, accept_language, sample)
     note = f" {SAYINGS[language].only_quotes_files}" if files else ""
     if asks_for_nothing(asked):
         return _without_statements(request, language, None, note)
+    note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
     relevant = scored(standalone_query(asked), read_sources(passages), request.rarities)
     own, foreign = told_language(request.question), told_language(sample)
     is_foreign = own is not None and foreign is not None and own != foreign

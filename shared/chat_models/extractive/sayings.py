@@ -10,8 +10,6 @@ from shared.words.terms import spelled, words
 
 _LONGEST_TEXT = 2_000
 """Characters of a text that its language is told by."""
-_MOST_ACCEPTED = 10
-"""Languages of `Accept-Language` that are looked at."""
 _CHARACTERS_EACH = 40
 """Characters of a text for each letter that tells its language, at most: a Greek one can be in a formula."""
 _LONGEST_GREETING = 4
@@ -39,6 +37,8 @@ class Sayings(NamedTuple):
     """The answer where nothing comes near. It does not claim that the documents say nothing: a search can miss."""
     about: str
     """Introduces titles of documents that can be asked about."""
+    by_meaning: str
+    """Says what finds documents in another language than the question's."""
     nothing_to_add: str = "I found nothing to add to that."
     no_documents: str = "I cannot answer that: I have no documents to look it up in."
     only_quotes_files: str = (
@@ -85,7 +85,7 @@ def reply_language(said: Iterable[str], wanted: str | None, accepted: str, docum
         documents: Text of the documents.
     """
     tags = (*(told_language(text) or "" for text in said), wanted or "")
-    accepts = (tag.partition(";")[0].strip() for tag in accepted.split(",")[:_MOST_ACCEPTED])
+    accepts = (tag.partition(";")[0].strip() for tag in accepted.split(","))
     for tag in (*tags, *accepts):
         language = tag.partition("-")[0].lower()
         if (language := _SAME.get(language, language)) in SAYINGS:

@@ -288,6 +288,20 @@ async def test_a_growing_text_is_drawn_as_the_whole_one(page: Page, app: Running
     assert '<h3 dir="auto">Heading</h3>' in drawn[0]
 
 
+async def test_beside_an_answer_to_a_question_in_another_language_than_the_documents_is_what_would_find_more(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply("No lo sé.")
+    said = await ask(page, app, "¿Cuántos días de vacaciones tengo después de cinco años?")
+    await ended(page)
+    await expect(said.get_by_text("Search by meaning can find more")).to_contain_text("EMBEDDINGS=local")
+    openai.reply("I don't know.")
+    said = await ask(page, app)
+    await ended(page)
+    await expect(said).to_contain_text("I don't know.")
+    await expect(said.get_by_text("Search by meaning")).to_have_count(0)
+
+
 async def test_where_no_language_model_answers_the_page_says_so_and_how_to_connect_one(
     page: Page, built_in: RunningHost
 ) -> None:

@@ -4,12 +4,13 @@ import { Icon } from "../icon.js";
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
+import { thoughtsOf } from "../sources/why.js";
 import { childrenOf, selected, selectedId, turns } from "../state.js";
 import { goOn, isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
-import { t } from "../texts.js";
+import { rich, t } from "../texts.js";
 
 /** Late, since it brings the libraries that read Markdown and make it safe. A browser never tries again to load what it
  * could not load, so it has to wait until the app is known to be reachable: until something was found. */
@@ -42,6 +43,7 @@ export function TurnView({ turn }) {
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
         ${turn.status.value === "stopped" && html`<p class="quiet">${turn.calls.value.some((call) => call.state === "abandoned") ? t("tools.left") : t("turn.stopped")}</p>`}
         ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">${t("turn.tooLong")}</p>`}
+        ${turn.status.value === "done" && isForeign(turn) && html`<p class="quiet">${rich("turn.foreign")}</p>`}
         <${ProblemCard} turn=${turn} />
         ${!running && html`<${Actions} turn=${turn} />`}
       </section>
@@ -51,6 +53,13 @@ export function TurnView({ turn }) {
       </div>`}
     </article>
   `;
+}
+
+/** Whether only words were searched, for a question in another language than the documents. The built-in model says it itself.
+ * @param {Turn} turn */
+function isForeign(turn) {
+  const thoughts = thoughtsOf(turn);
+  return thoughts.some((thought) => thought.props?.foreign) && !thoughts.some((thought) => thought.props?.kind);
 }
 
 /** @param {Turn} turn */

@@ -131,6 +131,7 @@ export default {
   "turn.reasoning": "Überlegungen",
   "turn.stopped": "Sie haben diese Antwort angehalten.",
   "turn.tooLong": "Die Antwort hat die größte Länge erreicht, die die App zulässt.",
+  "turn.foreign": "Die Dokumente sind in einer anderen Sprache als die Frage, und gesucht wurde nur nach Wörtern. Mehr kann eine Suche nach der Bedeutung finden: setzen Sie `EMBEDDINGS=local` oder ein Embedding-Modell.",
   "turn.followups": "Anschlussfragen",
   "turn.lost": "Die Verbindung ist unterbrochen. Neuer Versuch",
   "turn.teamWorks": "Das Team arbeitet",

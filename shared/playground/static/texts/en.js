@@ -131,6 +131,7 @@ export default {
   "turn.reasoning": "Reasoning",
   "turn.stopped": "You stopped this answer.",
   "turn.tooLong": "The answer reached the longest length that the app allows.",
+  "turn.foreign": "The documents are in another language than the question, and only words were searched. Search by meaning can find more: set `EMBEDDINGS=local` or an embedding model.",
   "turn.followups": "Follow-up questions",
   "turn.lost": "The connection is lost. Trying again",
   "turn.teamWorks": "The team is working",

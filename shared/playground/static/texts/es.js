@@ -131,6 +131,7 @@ export default {
   "turn.reasoning": "Razonamiento",
   "turn.stopped": "Ha detenido esta respuesta.",
   "turn.tooLong": "La respuesta ha alcanzado la longitud máxima que permite la aplicación.",
+  "turn.foreign": "Los documentos están en otro idioma que la pregunta y solo se buscaron palabras. La búsqueda por significado puede encontrar más: defina `EMBEDDINGS=local` o un modelo de embeddings.",
   "turn.followups": "Preguntas siguientes",
   "turn.lost": "Se ha perdido la conexión. Reintentando",
   "turn.teamWorks": "El equipo trabaja",

@@ -131,6 +131,7 @@ export default {
   "turn.reasoning": "Raisonnement",
   "turn.stopped": "Vous avez arrêté cette réponse.",
   "turn.tooLong": "La réponse a atteint la longueur maximale que l’application autorise.",
+  "turn.foreign": "Les documents sont dans une autre langue que la question, et seuls des mots ont été cherchés. Une recherche par le sens peut trouver plus : définissez `EMBEDDINGS=local` ou un modèle d’embeddings.",
   "turn.followups": "Questions suivantes",
   "turn.lost": "La connexion est perdue. Nouvel essai",
   "turn.teamWorks": "L’équipe travaille",
