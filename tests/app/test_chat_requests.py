@@ -279,6 +279,7 @@ class BrieflyLeasing(RunningHost):
     run = ("-c", LEASE_OF_SECONDS)
 
 
+@pytest.mark.nightly
 async def test_a_host_that_is_killed_in_the_middle_loses_no_message_and_no_finished_call_is_made_twice(
     queues: Queues, data_dir: Path, openai: OpenAIStandIn, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.openai_sdk import MODEL, client_of
 from tests.clients import ag_ui, ai_sdk
 from tests.clients.openai_responses import respond
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.runs.acting import Crm, agents_file, crm
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -70,7 +71,7 @@ def said_in(output: Any) -> str:
 
 
 @EITHER
-@pytest.mark.parametrize("client", ["whole", "helper"])
+@pytest.mark.parametrize("client", one_in(2, ["whole", "helper"]))
 @pytest.mark.usefixtures("openai_responses")
 async def test_openais_package_answers_with_the_id_alone(acting: Acting, client: str, approved: bool) -> None:
     ask = partial(respond, client, f"{acting.host.url}/v1", model=MODEL)
@@ -96,7 +97,7 @@ async def test_openais_package_answers_with_the_id_alone(acting: Acting, client:
 
 @EITHER
 @pytest.mark.usefixtures("openai_responses")
-@pytest.mark.parametrize("options", [{}, {"openai": {"store": False}}])
+@pytest.mark.parametrize("options", one_in(2, [{}, {"openai": {"store": False}}]))
 async def test_ai_sdks_provider_for_openai_answers_after_the_items(
     acting: Acting, options: dict[str, Any], approved: bool
 ) -> None:

@@ -331,6 +331,7 @@ async def test_where_rights_are_enforced_nobody_is_served_who_is_not_signed_in(
                 assert response.status == 401
 
 
+@pytest.mark.nightly
 async def test_a_storage_account_that_is_gone_is_told_and_answers_go_on(
     http: aiohttp.ClientSession, tmp_path: Path
 ) -> None:

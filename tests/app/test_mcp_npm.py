@@ -10,6 +10,7 @@ from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
 from tests.app.test_answers import QUESTION
 from tests.clients.mcp import KINDS, run
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -53,7 +54,7 @@ async def test_a_tool_that_fails_says_why(app: RunningHost, openai: OpenAIStandI
     assert answer["content"][0]["text"] == "80 %."
 
 
-@EACH_KIND
+@pytest.mark.parametrize("kind", one_in(3, KINDS))
 async def test_what_the_guard_stops_is_a_failure(data_dir: Path, openai: OpenAIStandIn, kind: str) -> None:
     async with guarded(data_dir, openai, RAI_MODE="enforce") as under_guard:
         openai.reply(f"A {BAD}. ")
@@ -63,7 +64,7 @@ async def test_what_the_guard_stops_is_a_failure(data_dir: Path, openai: OpenAIS
     assert BAD not in json.dumps(stopped)
 
 
-@EACH_KIND
+@pytest.mark.parametrize("kind", one_in(3, KINDS))
 async def test_a_limit_is_told_with_its_sentence(data_dir: Path, kind: str) -> None:
     async with hosted(data_dir, {"LIMIT_CALLER_REQUESTS_PER_MINUTE": "1"}) as host:
         printed = await run(f"{host.url}/mcp", kind, *[("search", {"query": "dental"})] * 2)

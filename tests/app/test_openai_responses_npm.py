@@ -11,6 +11,7 @@ from tests.app.openai_sdk import COVER, FOLLOWUPS, MODEL, TEAM, Cover
 from tests.app.test_answers import QUESTION
 from tests.app.test_openai_responses import BEGIN, DELTA, MESSAGE_BEGIN, MESSAGE_END, WEATHER
 from tests.clients.openai_responses import respond
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -85,7 +86,7 @@ async def test_a_conversation_is_the_output_sent_back(app: RunningHost, openai: 
     assert "80 %." in str(openai.chats[-1].body["messages"])
 
 
-@pytest.mark.parametrize("client", ["whole", "raw", "helper"])
+@pytest.mark.parametrize("client", one_in(3, ["whole", "raw", "helper"]))
 async def test_an_error_before_the_answer_has_its_status(app: RunningHost, openai: OpenAIStandIn, client: str) -> None:
     openai.fail(429, headers={"Retry-After": "47"})
     thrown = (await asked(client, app))["thrown"]

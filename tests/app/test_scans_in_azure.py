@@ -26,6 +26,7 @@ SCANNED = REPOSITORY / "tests" / "reading" / "files" / "scanned.pdf"
 QUESTION = "Where is the fire extinguisher?"
 
 
+@pytest.mark.nightly
 async def test_a_scan_is_read_found_by_its_image_and_shown_to_the_model(
     tmp_path: Path, http: aiohttp.ClientSession, openai: OpenAIStandIn
 ) -> None:

@@ -217,6 +217,7 @@ async def test_a_fault_of_a_service_is_tried_five_times_and_then_in_the_poison_q
     assert "Five faults" not in host.log()
 
 
+@pytest.mark.nightly
 async def test_an_index_that_is_down_is_a_fault_of_the_moment(
     tmp_path: Path, container: Container, openai: OpenAIStandIn, search: AISearchStandIn
 ) -> None:

@@ -64,6 +64,7 @@ async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
     assert list(other.index.files.items()) == list(place.index.files.items())
 
 
+@pytest.mark.nightly
 async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_one_process(
     tmp_path: Path,
 ) -> None:

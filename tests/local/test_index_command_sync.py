@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
+from tests.kinds import one_in
 from tests.local.test_index_command import FORMATS, ROOT, command, environment, fingerprints, run
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.azurite import KEY, Azurite
@@ -89,6 +90,7 @@ async def test_an_index_in_azure_follows_bytes_and_rights_and_keeps_what_others_
     assert all("embedding" in each for key, each in service.index.documents.items() if key != "theirs")
 
 
+@pytest.mark.nightly
 async def test_what_the_service_did_not_take_whole_is_told_and_done_the_next_time(
     place: Place, service: AISearchStandIn
 ) -> None:
@@ -116,7 +118,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, str]], Mapping[str, str]], int, str
 }
 
 
-@pytest.mark.parametrize("refused", REFUSED)
+@pytest.mark.parametrize("refused", one_in(2, REFUSED))
 async def test_what_cannot_be_followed_is_told_in_a_sentence_and_nothing_is_removed(place: Place, refused: str) -> None:
     change, code, words = REFUSED[refused]
     await place.upload("a.md", "Text.")
@@ -134,6 +136,7 @@ async def test_a_folder_and_the_container_are_not_indexed_at_once(place: Place) 
         assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.nightly
 async def test_ctrl_c_ends_it_with_130_and_the_next_run_goes_on(place: Place) -> None:
     async with OpenAIStandIn() as openai:
         for name in ("gone.md", "same.md"):

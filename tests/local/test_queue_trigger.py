@@ -22,6 +22,7 @@ from local.invocation import Call, Function
 from local.queue_trigger import LEASE_SECONDS, QueueTrigger
 from local.settings_file import TriggerOptions
 from tests.clock import Clock
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost, host_beside, refused_host
 from tests.local.small_apps import write_app
 from tests.stand_ins.azurite import Azurite
@@ -172,7 +173,7 @@ async def test_no_more_messages_are_worked_on_at_once_than_the_batch_size(
     assert "at most 4 at once" not in host.log()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", one_in(2, [signal.SIGTERM, signal.SIGINT]))
 async def test_a_host_that_is_stopped_gives_back_what_it_was_working_on(
     tmp_path: Path, azurite: Azurite, queue: QueueClient, number: signal.Signals
 ) -> None:

@@ -32,6 +32,7 @@ from shared.guard.rai.wire import (
     encode_request,
     read_policy,
 )
+from tests.kinds import one_in
 from tests.local.running_host import REPOSITORY, RunningHost, refused_host, running_host
 from tests.local.small_apps import write_app
 
@@ -283,7 +284,7 @@ async def is_gone(address: str) -> bool:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", one_in(2, [signal.SIGINT, signal.SIGTERM]))
 async def test_the_host_starts_the_service_and_ends_it(tmp_path: Path, number: signal.Signals) -> None:
     app = write_app(tmp_path, ECHO)
     host = await asyncio.to_thread(RunningHost, app, {"RAI_MODE": "enforce"}, ("--port", "0"))

@@ -125,7 +125,7 @@ async def test_a_batch_begins_one_chat_however_often_it_is_run(tmp_path: Path) -
         assert [message.content for message in recorded] == [QUESTION, *ended["messages"]]
 
 
-@pytest.mark.parametrize(("part", "status"), [("request", 500), ("calls", 200)])
+@pytest.mark.parametrize(("part", "status"), [("request", 500), pytest.param("calls", 200, marks=pytest.mark.nightly)])
 async def test_a_damaged_object_neither_stops_a_batch_nor_repeats_it_for_ever(
     tmp_path: Path, part: str, status: int
 ) -> None:

@@ -44,7 +44,7 @@ async def findings(page: Page, script: str) -> list[Any]:
     ("size", "scheme"),
     [
         pytest.param(WIDE, "light", id="wide-light"),
-        pytest.param(NARROW, "dark", id="narrow-dark"),
+        pytest.param(NARROW, "dark", id="narrow-dark", marks=pytest.mark.nightly),
         pytest.param(WIDE, "dark", id="wide-dark", marks=pytest.mark.nightly),
         pytest.param(NARROW, "light", id="narrow-light", marks=pytest.mark.nightly),
     ],

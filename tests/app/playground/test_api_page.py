@@ -25,6 +25,7 @@ async def tried(page: Page, operation: str) -> Locator:
     return block.locator(".live-responses-table")
 
 
+@pytest.mark.nightly
 async def test_the_playground_leads_to_it_and_back(page: Page, built_in: RunningHost) -> None:
     await page.goto(built_in.url)
     await page.get_by_role("navigation", name="Pages").get_by_role("link", name="API").click()
@@ -60,6 +61,7 @@ async def test_who_has_signed_in_asks_as_themselves(page: Page, with_keys: Runni
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
+@pytest.mark.nightly
 async def test_it_is_dark_where_the_playground_is(page: Page, built_in: RunningHost) -> None:
     await page.emulate_media(color_scheme="dark")
     await page.goto(f"{built_in.url}/docs")

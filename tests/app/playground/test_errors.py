@@ -158,6 +158,7 @@ async def test_a_sign_in_that_has_expired_is_renewed_and_the_question_asked_agai
         await page.goto("about:blank")  # before the app ends, which the page would notice
 
 
+@pytest.mark.nightly
 async def test_what_is_too_long_to_send_stays_typed_beside_the_limit(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:

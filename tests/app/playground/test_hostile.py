@@ -157,7 +157,7 @@ async def test_a_hostile_document_is_shown_without_what_it_tries(
     await assert_harmless(page, canary)
 
 
-@pytest.mark.parametrize("policy", ["with its policy", "without"])
+@pytest.mark.parametrize("policy", one_in(2, ["without", "with its policy"]))
 async def test_a_hostile_answer_is_shown_without_what_it_tries(
     page: Page, hostile: RunningHost, openai: OpenAIStandIn, canary: Canary, policy: str
 ) -> None:
@@ -224,7 +224,7 @@ def events_of_a_hostile_server(attack: str, canary: str) -> str:
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events)
 
 
-@pytest.mark.parametrize("policy", ["with its policy", "without"])
+@pytest.mark.parametrize("policy", one_in(2, ["without", "with its policy"]))
 async def test_a_server_whose_every_word_is_an_attack_does_nothing(
     page: Page, hostile: RunningHost, canary: Canary, policy: str, expected_errors: list[str]
 ) -> None:
@@ -288,7 +288,7 @@ BYPASS = """([attempt, canary]) => {
 }"""
 
 
-@pytest.mark.parametrize("attempt", one_in(3, ATTEMPTS))
+@pytest.mark.parametrize("attempt", one_in(6, ATTEMPTS))
 async def test_where_the_page_had_let_it_through_the_security_policy_stops_it(
     page: Page, hostile: RunningHost, canary: Canary, attempt: str, expected_errors: list[str]
 ) -> None:
