@@ -3,7 +3,7 @@
 A run costs something for each answer and something for each token: of two lengths of answers, both can be told.
 """
 
-from dataclasses import replace
+from copy import replace
 
 from bench.processes import SERVER_CORE, running
 from bench.rounds import Comparison

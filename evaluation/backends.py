@@ -7,7 +7,8 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import cast
 
 import aiohttp

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, aclosing
-from dataclasses import replace
+from copy import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType

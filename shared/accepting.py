@@ -5,7 +5,7 @@ each error at once, and again at each run, with the settings of that time.
 """
 
 import time
-from dataclasses import dataclass, replace
+from copy import replace
 
 import msgspec
 
@@ -43,8 +43,7 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """When it was asked, in Unix seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedRequest:
+class AcceptedRequest(msgspec.Struct, frozen=True):
     """A request that is read and checked. Nothing is done for it yet."""
 
     request: ChatRequest

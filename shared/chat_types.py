@@ -3,9 +3,11 @@
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from copy import replace
 from enum import StrEnum
 from typing import Literal, Protocol, Self
+
+import msgspec
 
 type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
@@ -30,8 +32,7 @@ class RetrievalMode(StrEnum):
     HYBRID = "hybrid"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True):
     """A function call that the model asks for."""
 
     id: str
@@ -42,8 +43,7 @@ class ToolCall:
     """The arguments as the model wrote them: JSON by intention, not by guarantee."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
+class ToolDefinition(msgspec.Struct, frozen=True):
     """A function that the model may call."""
 
     name: str
@@ -60,8 +60,7 @@ class ToolDefinition:
     """Whether the service holds the model to the schema; None: as it does by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
+class ToolChoice(msgspec.Struct, frozen=True):
     """What a request says of the calls of the tools that it brings."""
 
     must_call: bool = False
@@ -74,8 +73,7 @@ class ToolChoice:
     """Whether the tools may be left out where none can be called, as the front end sends them with every question."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(msgspec.Struct, frozen=True):
     """The text of a file attached to a message."""
 
     name: str
@@ -90,13 +88,12 @@ class FileText:
         return f"File {self.name}:\n{self.text}{cut}"
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePart:
+class ImagePart(msgspec.Struct, frozen=True):
     """An image in a message: attached to it, or of a source."""
 
     media_type: str
     """`image/png`, `image/jpeg`, `image/webp` or `image/gif`."""
-    data: bytes = field(repr=False)
+    data: bytes
     """The file as it was sent."""
     name: str = ""
     """Its name in the prompt and in citations; empty: no name."""
@@ -116,13 +113,12 @@ class ImagePart:
         """The length of the `data:` URL, in bytes."""
         return len(self.data_url_prefix) + (len(self.data) + 2) // 3 * 4
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         size = f"{max(1, round(len(self.data) / 1000)):,} kB"
         return f"[image{f' {self.name}' if self.name else ''}: {self.media_type}, {size}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One message of a conversation."""
 
     role: Role
@@ -151,8 +147,7 @@ class Message:
         return "\n\n".join([*map(str, self.files), said])
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
+class Caption(msgspec.Struct, frozen=True):
     """The part of a passage that the semantic ranker found most relevant."""
 
     text: str
@@ -161,8 +156,7 @@ class Caption:
     """The same text with its key words in `<em>`; empty if there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(msgspec.Struct, frozen=True):
     """What an index has of a file."""
 
     passages: int
@@ -173,8 +167,7 @@ class Extent:
     """What of the file was not read, such as `hidden slides (3)`; empty: nothing that is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(msgspec.Struct, frozen=True):
     """A piece of a source document, with the fields of the azure-search-openai-demo index."""
 
     id: str
@@ -221,8 +214,7 @@ class Passage:
         return int(found[1]) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(msgspec.Struct, frozen=True):
     """Options of a request (rag-chat-http-protocol, 'context', and those in use)."""
 
     temperature: float | None = None
@@ -277,8 +269,7 @@ class Overrides:
     """The pattern of the team for this request, for a try in the playground; None: the file's."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonForm:
+class JsonForm(msgspec.Struct, frozen=True):
     """The form of an answer that a program reads: one JSON value, without citations in it."""
 
     key: str
@@ -297,8 +288,7 @@ MAX_CHAT_NAME = 200
 """Characters of a client's name for a chat, beyond which it is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatState:
+class ChatState(msgspec.Struct, frozen=True):
     """Which chat a request belongs to, and what its client is sent back of it."""
 
     session_state: Json = None
@@ -322,8 +312,7 @@ class ChatState:
         return cls(chat_id, has_session_state=True, conversation_id=chat_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """A person's answer to a question for consent: all that counts of what a client sends back of a call."""
 
     approved: bool
@@ -337,13 +326,12 @@ class Decision:
     """Why, for the model to read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(msgspec.Struct, frozen=True):
     """A question with its conversation; every protocol is parsed to this."""
 
     messages: tuple[Message, ...]
     """The conversation; never empty, and the last message is the user's. With `decisions`, whatever came with them."""
-    overrides: Overrides = field(default_factory=Overrides)
+    overrides: Overrides = msgspec.field(default_factory=Overrides)
     """Options that differ from the defaults."""
     chat: ChatState = ChatState()
     """The chat that it belongs to."""
@@ -400,8 +388,7 @@ class ChatRequest:
         return replace(self, chat=replace(self.chat, conversation_id=conversation_id))
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """The caller, from an authenticated source: a user, or the holder of an API key. Without both anonymous."""
 
     oid: str | None = None
@@ -428,8 +415,7 @@ Source: Azure AI Search, 'Indexing document access control lists (ACLs) using th
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """The documents that a caller may see: those that name the user or one of the groups. Both None: no document."""
 
     oid: str | None = None
@@ -482,15 +468,14 @@ class TokenMeter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, frozen=True):
     """Data of one invocation; passed as an argument, since the stream runs in another task than the trigger."""
 
     invocation_id: str
     """The platform's id; it is in every log entry and error of this request."""
     deadline: float
     """When the answer must be complete, on the event loop's clock, in seconds."""
-    caller: Caller = field(default_factory=Caller)
+    caller: Caller = msgspec.field(default_factory=Caller)
     """The caller."""
     access: Access | None = None
     """The documents that the answer may use, see `identity.access_of`; None: all."""
@@ -510,8 +495,7 @@ class RequestContext:
     """The run that this turn is, so that one that takes it over records no message twice; None: it is not kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartHealth:
+class PartHealth(msgspec.Struct, frozen=True):
     """One line of `GET /health`."""
 
     kind: str
@@ -520,7 +504,7 @@ class PartHealth:
     """Whether the part can be used now."""
     detail: str
     """A description of the part, or what is wrong and what to do."""
-    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    facts: Mapping[str, Json] = msgspec.field(default_factory=dict[str, Json])
     """More counts and names to show."""
     needed: bool = True
     """Whether the app cannot answer without it."""

@@ -8,15 +8,15 @@ turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then 
 `Progress` comes anywhere before the last event, and only if the request asks for it.
 """
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from shared.chat_types import ImagePart, Json, Passage, ToolCall
 from shared.errors import SwitchboardError
 
 
-@dataclass(frozen=True, slots=True)
-class DataPoint:
+class DataPoint(msgspec.Struct, frozen=True):
     """A source as clients show it."""
 
     sourcepage: str
@@ -37,8 +37,7 @@ class DataPoint:
         return f"{self.sourcepage}: {' '.join(self.text.split())}"
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(msgspec.Struct, frozen=True):
     """A step of the turn, for a debug display (rag-chat-http-protocol, 'thoughts')."""
 
     title: str
@@ -53,8 +52,7 @@ class Thought:
     """The part that the turn had to do without, if this step reports that; `search` means search by vectors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens of a model call."""
 
     prompt_tokens: int
@@ -79,8 +77,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceImage:
+class SourceImage(msgspec.Struct, frozen=True):
     """An image of sources, such as their page. The guard withholds it when it withholds one of its data points."""
 
     data_points: tuple[DataPoint, ...]
@@ -89,8 +86,7 @@ class SourceImage:
     """The image."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieved(msgspec.Struct, frozen=True):
     """The sources and the steps so far; the first event of a turn. A later `Retrieved` replaces the earlier one."""
 
     data_points: tuple[DataPoint, ...]
@@ -105,8 +101,7 @@ class Retrieved:
     """The version of the system prompt, see `core.prompts.version_of`; empty: not told."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionStarted:
+class CompletionStarted(msgspec.Struct, frozen=True):
     """The model has started: the metadata of the answer (OpenAI API reference, 'chat completion')."""
 
     id: str
@@ -119,28 +114,25 @@ class CompletionStarted:
     """The service's fingerprint of its configuration, if it sends one."""
     prompt_filter_results: Json = None
     """Results of Azure's content filter for the prompt, unchanged."""
-    address: str = field(default="", compare=False)
+    address: str = ""
     """URL of the endpoint that answers, for traces; empty: not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     """A piece of the answer's text."""
 
     text: str
     """Never empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsCalled:
+class ToolsCalled(msgspec.Struct, frozen=True):
     """The model calls tools that the caller brought and answers itself: all calls of the turn, after its text."""
 
     calls: tuple[ToolCall, ...]
     """The calls, at least one; their ids are unique since the question, and their arguments are JSON objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
+class ToolStarted(msgspec.Struct, frozen=True):
     """A call of a server's tool begins. `search` has none: its wires have thoughts and sources."""
 
     call_id: str
@@ -155,8 +147,7 @@ class ToolStarted:
     """All arguments, as canonical JSON: a model wrote them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
+class ToolEnded(msgspec.Struct, frozen=True):
     """A call of a server's tool has ended, or a person has decided that it does not run."""
 
     call_id: str
@@ -179,8 +170,7 @@ class ToolEnded:
     """Id of the approval that was decided; empty: it needed none."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCall:
+class OpenCall(msgspec.Struct, frozen=True):
     """A call that waits for a person's consent."""
 
     approval_id: str
@@ -203,24 +193,21 @@ class OpenCall:
     """When it can no longer be decided, in Unix seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentAsked:
+class ConsentAsked(msgspec.Struct, frozen=True):
     """The turn pauses: none of these calls has run. `Finished` comes next, with the reason `consent`."""
 
     calls: tuple[OpenCall, ...]
     """The calls, at least one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     """A piece of what a model thinks before it answers. It is no part of the answer."""
 
     text: str
     """Never empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class FilterAnnotation:
+class FilterAnnotation(msgspec.Struct, frozen=True):
     """Results of Azure's asynchronous filter for a part of the answer that has already been sent."""
 
     content_filter_results: Json
@@ -229,16 +216,14 @@ class FilterAnnotation:
     """The part: `check_offset`, `start_offset` and `end_offset` in characters, unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtsAdded:
+class ThoughtsAdded(msgspec.Struct, frozen=True):
     """Steps that are known only after the text."""
 
     thoughts: tuple[Thought, ...]
     """The new steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """The answer is complete; the last event of a successful turn."""
 
     reason: str
@@ -254,8 +239,7 @@ class Finished:
     """Filter results for the prompt, if they were not known when the answer started."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentMessage:
+class AgentMessage(msgspec.Struct, frozen=True):
     """The whole message of one agent of a team, or its error."""
 
     agent: str
@@ -282,8 +266,7 @@ class AgentMessage:
     """On the last message of an answer: the tokens of all agents together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """The turn failed; the last event."""
 
     error: SwitchboardError
@@ -292,8 +275,7 @@ class Failed:
     """Invocation id, to find the log entry."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepEnded:
+class StepEnded(msgspec.Struct, frozen=True):
     """A step of a chat turn has ended."""
 
     step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
@@ -303,8 +285,7 @@ class StepEnded:
     """Since the step before it, or the start of the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentWork:
+class AgentWork(msgspec.Struct, frozen=True):
     """What an agent does now."""
 
     agent: str
@@ -325,8 +306,7 @@ class AgentWork:
     """With `failed`: the error's code."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuardState:
+class GuardState(msgspec.Struct, frozen=True):
     """How much of an answer the guard holds back now, and what the safety service has found; never the text itself."""
 
     mode: Literal["annotate", "enforce"]
@@ -351,8 +331,7 @@ class GuardState:
     """The same in the answer and its sources."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """News of the work, for a page that draws it (the override `show_progress`). Nothing else may depend on it."""
 
     news: StepEnded | AgentWork | GuardState

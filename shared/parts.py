@@ -6,7 +6,7 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import replace
+from copy import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from copy import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from shared.agents.definitions import AgentDefinition, Agents
 from shared.budgets.ledger import Ledger
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
 _UNCHECKED = "Nothing is checked. Set RAI_MODE to annotate or enforce, and RAI_ENDPOINT to a service that checks."
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(msgspec.Struct, frozen=True):
     """Parts of the app, built once per process."""
 
     settings: Settings

@@ -8,7 +8,7 @@ by the arguments of `accept` and `begin_turn`.
 
 from asyncio import get_running_loop
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import replace
+from copy import replace
 from functools import partial
 from typing import TYPE_CHECKING
 

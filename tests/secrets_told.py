@@ -8,7 +8,8 @@ import json
 import logging
 import sys
 import tempfile
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from shared.errors import SwitchboardError
 from shared.parts import build_service

@@ -5,7 +5,7 @@ A task that the client does not name is not done, as with the real service.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 from typing import cast
 
 from local.rai_service.policy import HARM_CATEGORY, Policy, Task

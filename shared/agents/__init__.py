@@ -7,7 +7,8 @@ framework when the first request comes. `team` and `single` are the two kinds of
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+
+import msgspec
 
 from shared.agents.definitions import Agents
 from shared.chat_models import ChatModel
@@ -22,8 +23,7 @@ _MOST_WAITING = 1_000
 """Results that may wait for their reader before the work has to wait too."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentParts:
+class AgentParts(msgspec.Struct, frozen=True):
     """The parts that agents work with; the same for all requests."""
 
     agents: Agents

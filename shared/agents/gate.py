@@ -6,7 +6,8 @@ With one call to be asked for, no call of the round runs: the chat client calls 
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from secrets import token_hex
 from typing import Literal
 from uuid import uuid4

@@ -6,11 +6,11 @@ size of each model call and counts its tokens. No request waits for the table.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of one caller, or of all callers together; 0: no limit."""
 
     requests: int = 0
@@ -19,8 +19,7 @@ class Limits:
     """Tokens in a day (UTC), of prompts and answers together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """The clocks that budgets use; tests pass in their own."""
 
     monotonic: Callable[[], float] = time.monotonic

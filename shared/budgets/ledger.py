@@ -2,10 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import Literal
+
+import msgspec
 
 from shared.budgets import Clock, Limits
 from shared.budgets.standing import DAY, Standing, limit_headers
@@ -242,8 +243,7 @@ class Ledger:
         return account
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True):
     """The ledger's decision on one request."""
 
     ledger: Ledger

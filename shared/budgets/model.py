@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, PartHealth, RequestContext, TokenMeter, ToolCall

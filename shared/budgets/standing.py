@@ -6,8 +6,9 @@ Source: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit`, `RateLimit-Policy`
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from shared.errors import RateLimited
 
@@ -15,8 +16,7 @@ MINUTE = 60
 DAY = 24 * 60 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """One limit and its use."""
 
     unit: Literal["requests", "tokens"]

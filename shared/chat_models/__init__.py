@@ -5,8 +5,9 @@ is built-in and answers with sentences of the sources.
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+import msgspec
 
 from shared.chat_types import (
     Json,
@@ -22,8 +23,7 @@ from shared.chat_types import (
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     """One call of a model."""
 
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ class ModelRequest:
     """The sources that the prompt cites, for a model that reads them as data."""
     tools: tuple[ToolDefinition, ...] = ()
     """Functions that the model may call instead of answering."""
-    tool_choice: ToolChoice = field(default_factory=ToolChoice)
+    tool_choice: ToolChoice = msgspec.field(default_factory=ToolChoice)
     """Whether and how it calls them."""
     language: str | None = None
     """The language to answer in, a BCP 47 tag, as the prompt says it; None: the question's own."""
@@ -53,7 +53,7 @@ class ModelRequest:
     model: str | None = None
     """Another model of the same service, by its name there, as an agent's definition may ask for; None: the configured
     one. The extractive model is the only one of its service."""
-    rarities: Mapping[str, float] = field(default_factory=dict[str, float])
+    rarities: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     """Inverse document frequency of words in the whole index, as in `SearchResult`; empty: not known."""
     titles: tuple[str, ...] = ()
     """Titles of documents that the user may see, as in `SearchResult`."""
@@ -64,16 +64,14 @@ class ModelRequest:
     the date or a time limit in the prompt has changed. Empty: found by all of the above."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelText:
+class ModelText(msgspec.Struct, frozen=True):
     """A piece of the answer's text."""
 
     text: str
     """The text; never empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFinished:
+class ModelFinished(msgspec.Struct, frozen=True):
     """The last event of a successful call."""
 
     reason: str

@@ -5,8 +5,10 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from copy import replace
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
@@ -224,8 +226,7 @@ class OpenAIChatModel:
         return PartHealth(kind, ok=bool(well), detail=". ".join(detail), facts=facts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Begun:
+class _Begun(msgspec.Struct, frozen=True):
     """An answer that has begun: the rest comes from the same endpoint."""
 
     endpoint: Endpoint

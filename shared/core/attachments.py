@@ -3,9 +3,11 @@
 import asyncio
 import mimetypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from copy import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
 from shared.documents.media_types import IMAGE_TYPES, image_type
@@ -60,8 +62,7 @@ _READABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(msgspec.Struct, frozen=True):
     """A file as it was sent."""
 
     part: str
@@ -76,7 +77,7 @@ class Attachment:
     """Declared media type in lower case, without parameters; empty if not given."""
     charset: str | None
     """Declared character set; None if not given."""
-    data: bytes = field(repr=False)
+    data: bytes
     """Content of the file."""
 
     @property
@@ -84,7 +85,7 @@ class Attachment:
         """Name in the prompt. Square brackets are replaced, since they enclose citations."""
         return self.filename.replace("[", "(").replace("]", ")") or f"file {self.index + 1}"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.part} ('{self.filename}')" if self.filename else self.part
 
 

@@ -5,7 +5,7 @@ turn answers the same question with them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from copy import replace
 
 import msgspec
 

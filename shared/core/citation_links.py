@@ -7,7 +7,7 @@ history and traces have the citations as they were, and a link that a client sen
 import re
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from urllib.parse import quote
 
 from shared.chat_types import ChatRequest, Message

@@ -1,16 +1,17 @@
 """The whole answer, folded from the events of a turn, so that both ways to answer always have the same content."""
 
 from collections.abc import AsyncIterable, Iterable
-from dataclasses import dataclass, replace
+from copy import replace
 from typing import assert_never
+
+import msgspec
 
 from shared import events
 from shared.chat_types import ToolCall
 from shared.errors import ContentFiltered, InternalError, SwitchboardError
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """The result of a successful turn."""
 
     text: str

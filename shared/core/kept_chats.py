@@ -10,7 +10,7 @@ Source: the sample backends of microsoft/ai-chat-protocol at 540122f, which keep
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
+from copy import replace
 from itertools import takewhile
 
 from shared.chat_types import ChatRequest, ChatState, Message, RequestContext, Role

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 
 from shared.chat_models import ToolDefinition

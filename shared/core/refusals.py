@@ -6,7 +6,7 @@ are messages that clients made of our error messages, and empty ones: they are n
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from itertools import pairwise
 
 from shared.chat_types import ChatRequest, Message, Role

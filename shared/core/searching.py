@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from itertools import chain, zip_longest
 
 import msgspec

@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from urllib.parse import unquote
+
+import msgspec
 
 from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
 from shared.core.sources import source_text
@@ -64,8 +65,7 @@ def asks_for_more_than_text(overrides: Overrides) -> str | None:
     return "send_image_sources" if overrides.send_image_sources else "send_text_sources"
 
 
-@dataclass(frozen=True, slots=True)
-class ImagesShown:
+class ImagesShown(msgspec.Struct, frozen=True):
     """The images for the model, and how the prompt presents the sources beside them."""
 
     images: tuple[SourceImage, ...] = ()
@@ -209,8 +209,7 @@ class _Loading:
         return ImagePart(media_type, data, found.shown_as)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     """A document that is an image, and the name it gets in the prompt."""
 
     shown_as: str

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_types import Passage
 from shared.core.context_window import tokens_in

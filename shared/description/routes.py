@@ -1,6 +1,7 @@
 """The routes of `function_app.py` as data. A test checks that both have the same routes."""
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from copy import replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 

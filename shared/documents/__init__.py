@@ -7,9 +7,10 @@ prepares a document for `GET /content`.
 import hashlib
 import re
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+import msgspec
 
 from shared.chat_types import Access, PartHealth
 from shared.errors import AlreadyThere
@@ -23,8 +24,7 @@ PENDING = ".pending/"
 _NOT_IN_NAME = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(msgspec.Struct, frozen=True):
     """Who may see a document under a security filter. Empty rights name nobody."""
 
     oids: tuple[str, ...] = ()
@@ -50,8 +50,7 @@ NOBODY = Rights(("nobody",))
 """The rights of a document that is for nobody at all: no user has this id."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(msgspec.Struct, frozen=True):
     """The properties of a document in a store, without its bytes."""
 
     name: str

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from itertools import count
+
+import msgspec
 
 from shared.chat_types import Access, Extent
 from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
@@ -16,8 +17,7 @@ _ASKED_TOGETHER = 8
 """Documents about which the index is asked at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
+class ListedDocument(msgspec.Struct, frozen=True):
     """A document of the list."""
 
     document: StoredDocument

@@ -5,7 +5,7 @@ but its owner, who sees `mine/` in the folder's place: in citations, in lists, a
 """
 
 import hashlib
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_types import Access, Caller, Overrides
 from shared.identity import access_of

@@ -10,9 +10,10 @@ a turn.
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from shared.chat_types import PartHealth, RequestContext
 
@@ -33,8 +34,7 @@ class Api(StrEnum):
     IMAGE_GENERATION = "Imagegeneration"
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(msgspec.Struct, frozen=True):
     """A payload to analyse (rai-aoai-alignment-mode, 'Request Event')."""
 
     side: Side
@@ -45,8 +45,7 @@ class Buffer:
     """JSON, forwarded unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Address of one text in a conversation (rai-aoai-alignment-mode, '`messageId` and `contentIndex`')."""
 
     side: Side
@@ -57,8 +56,7 @@ class Place:
     """Index of the content in it, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Result of one task of the policy for a range of text."""
 
     kind: str
@@ -77,8 +75,7 @@ class Finding:
     """`OK`, or `NoModel` if the service has no model for the task and did not look."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnalysisResult:
+class AnalysisResult(msgspec.Struct, frozen=True):
     """Findings for a range of one text."""
 
     place: Place
@@ -96,8 +93,7 @@ class AnalysisResult:
         return any(finding.blocking for finding in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class Watermark:
+class Watermark(msgspec.Struct, frozen=True):
     """A text is analysed and safe up to this offset."""
 
     place: Place
@@ -106,8 +102,7 @@ class Watermark:
     """Bytes from the beginning of the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """End of the analysis."""
 
     end_reason: str

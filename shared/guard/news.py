@@ -8,7 +8,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from typing import Literal
 
 from shared.events import AgentWork, GuardState, Progress

@@ -5,7 +5,7 @@ checked.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_types import Json
 from shared.errors import SwitchboardError

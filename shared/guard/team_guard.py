@@ -3,7 +3,8 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 
 from shared.errors import ContentFiltered, SwitchboardError, error_text
 from shared.events import AgentMessage, Thought, Usage

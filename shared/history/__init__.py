@@ -8,7 +8,6 @@ do not lose each other's messages.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, NoReturn, Protocol
@@ -66,8 +65,7 @@ class Mode(StrEnum):
     MULTI_AGENT = "multiAgent"
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True):
     """A conversation without its messages, as lists show it."""
 
     id: str

@@ -13,12 +13,12 @@ Binary properties hold the JSON: 64 KiB of UTF-8, while the limit of a string pr
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from itertools import batched
 from typing import Any
 
+import msgspec
 from azure.core import MatchConditions
 from azure.core.exceptions import (
     HttpResponseError,
@@ -47,8 +47,7 @@ type Operation = tuple[str, Mapping[str, Any]] | tuple[str, Mapping[str, Any], M
 """One operation of a transaction, as the SDK takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """A conversation's head entity."""
 
     partition: str

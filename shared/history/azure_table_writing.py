@@ -9,11 +9,12 @@ which leaves one for the old generation: whatever is interrupted, what is not cu
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from copy import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from uuid import uuid4
 
+import msgspec
 from azure.core.exceptions import AzureError
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
@@ -48,8 +49,7 @@ type Writes = Mapping[int, tuple[StoredMessage, ...]]
 """The messages that each write added, by its number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """What a write changes besides messages."""
 
     title: str

@@ -4,16 +4,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from random import SystemRandom
+
+import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import SwitchboardError
 from shared.outbound.faults import RETRIED, Fault
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """How often a failed request is sent again, and how long to wait before that."""
 
     retries: int = 2
@@ -38,8 +38,7 @@ class RetryPolicy:
         return self.first_backoff * 2**attempt * SystemRandom().uniform(0.75, 1.25)
 
 
-@dataclass(frozen=True, slots=True)
-class Sdk:
+class Sdk(msgspec.Struct, frozen=True):
     """How the exceptions of one SDK are read."""
 
     raises: tuple[type[Exception], ...]

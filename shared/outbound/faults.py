@@ -10,10 +10,11 @@ A service's own text never gets into an error: it may quote the question, a docu
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
 from time import time
+
+import msgspec
 
 from shared.errors import (
     BadRequest,
@@ -132,8 +133,7 @@ LARGEST_REFUSAL = 64 * 1024
 """Bytes that are read of an answer whose status is none of success: the status says most, and a reason is short."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """One failed request."""
 
     reason: Reason
@@ -160,17 +160,16 @@ class ServiceFault(Exception):
         self.fault = fault
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorTable:
+class ErrorTable(msgspec.Struct, frozen=True):
     """The errors of one service: `DEFAULTS`, but for what is named here."""
 
     name: str
     """The service's name, as a sentence begins with it."""
     address: str
     """The settings to check when it cannot be reached."""
-    sentences: Mapping[Reason, str] = field(default_factory=dict[Reason, str])
+    sentences: Mapping[Reason, str] = msgspec.field(default_factory=dict[Reason, str])
     """Sentences that differ from the defaults. They may have placeholders, for which `error` gets the words."""
-    kinds: Mapping[Reason, type[SwitchboardError]] = field(default_factory=dict[Reason, type[SwitchboardError]])
+    kinds: Mapping[Reason, type[SwitchboardError]] = msgspec.field(default_factory=dict[Reason, type[SwitchboardError]])
     """Error classes that differ from the defaults."""
 
     def error(self, fault: Fault, **words: str) -> SwitchboardError:

@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import apsw
+import msgspec
 
 from shared.errors import Unavailable
 
@@ -32,8 +32,7 @@ _WAL_RETRY_SECONDS = 0.01
 """Time between two tries to turn on the write-ahead log."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteFile:
+class SqliteFile(msgspec.Struct, frozen=True):
     """Transactions of one SQLite file, and its names in error messages."""
 
     name: str

@@ -8,10 +8,11 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+
+import msgspec
 
 from shared.chat_types import Json
 
@@ -27,8 +28,7 @@ _IMPORT = re.compile(r"""^(?:import|export)\b[^"'();]*["'](\.[^"']+)["'];?$""", 
 _MODULE = re.compile(r'<script type="module" src="{files}/([^"]+)">')
 
 
-@dataclass(frozen=True, slots=True)
-class StaticFile:
+class StaticFile(msgspec.Struct, frozen=True):
     """A file for a browser."""
 
     media_type: str

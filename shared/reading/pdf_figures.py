@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from copy import replace
 from itertools import pairwise
 
 from shared.reading.pdf_words import Piece, Table, Word, pieces_of, side_by_side

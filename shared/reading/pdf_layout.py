@@ -7,7 +7,8 @@ continues, also across columns and pages. A sentence across two pages is put on 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, pairwise, takewhile, zip_longest
 from statistics import median

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import replace
 from itertools import pairwise
 
 from shared.reading.pdf_figures import is_figure, joined_text, without_columns_of_signs

@@ -4,7 +4,7 @@ The library of each reader is imported when the first file of its format comes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from copy import replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol

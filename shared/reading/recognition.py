@@ -6,7 +6,7 @@ Source: PaddleOCR, 'PP-OCRv6': one model for texts in Latin and Greek letters, C
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from copy import replace
 from functools import cache
 from io import BytesIO
 from statistics import median

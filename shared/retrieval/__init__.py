@@ -5,16 +5,16 @@
 
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.documents.own import PEOPLE
 from shared.errors import TooLarge
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(msgspec.Struct, frozen=True):
     """A question to search for, and the filters and options of the search."""
 
     text: str
@@ -43,8 +43,7 @@ class SearchQuery:
     """Search the other vector fields if none of `vector_fields` can be searched."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(msgspec.Struct, frozen=True):
     """The passages that a search found, and how it was made."""
 
     passages: tuple[Passage, ...]
@@ -55,14 +54,14 @@ class SearchResult:
     """Why the search differs from the request; None if it does not."""
     ignored: tuple[str, ...] = ()
     """Overrides of the request that this retriever does not support."""
-    rarities: Mapping[str, float] = field(default_factory=dict[str, float])
+    rarities: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     """Inverse document frequency of the query's words in the whole index, by `spelled`; empty: not known."""
     titles: tuple[str, ...] = ()
     """Titles of some documents of the index that the caller may see; empty: not known."""
     foreign: str | None = None
     """The language of the query (ISO 639-1) if next to no passage is in it and there are no vectors, so that its words
     can hardly be found; None also if that is not known."""
-    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    details: Mapping[str, Json] = msgspec.field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
 
 
@@ -160,8 +159,7 @@ class Retriever(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PassageTerms:
+class PassageTerms(msgspec.Struct, frozen=True):
     """The terms of a passage, as the built-in index stores them."""
 
     language: str
@@ -174,8 +172,7 @@ class PassageTerms:
     """The terms of the document's name and title and of the headings, in the form that ranking reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileEntry:
+class FileEntry(msgspec.Struct, frozen=True):
     """What an index holds of a file."""
 
     sourcefile: str

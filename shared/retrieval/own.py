@@ -1,7 +1,7 @@
 """A retriever that shows people their own documents by the names that they know, and never those of others."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_types import Access, Extent, PartHealth, Passage, RequestContext
 from shared.documents.own import is_of_others, shown_name, stored_name

@@ -8,7 +8,8 @@ until it is decided.
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 
 import msgspec
 

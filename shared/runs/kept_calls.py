@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from copy import replace
 from itertools import groupby
 from typing import cast
 

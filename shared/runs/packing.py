@@ -1,13 +1,12 @@
 """Keeps events and messages as JSON, and makes the same objects of it again.
 
-Only the classes below are made, so that what is read can run nothing. A dataclass is `["d", name, fields]`, a tuple
+Only the classes below are made, so that what is read can run nothing. An object is `["d", name, fields]`, a tuple
 `["t", items]`, a list `["l", items]`, bytes `["b", base64]`, an error `["e", code, message]` and a dict a dict. `fold`
 and encoders then find what they would have found without it.
 """
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, cast, get_args
 
 import msgspec
@@ -37,7 +36,7 @@ _ERRORS: dict[str, type[SwitchboardError]] = {
 
 
 def pack(value: object) -> bytes:
-    """Make JSON of a value, whatever dataclasses of events and messages it holds."""
+    """Make JSON of a value, whatever events and messages it holds."""
     return msgspec.json.encode(_packed(value))
 
 
@@ -71,8 +70,9 @@ def _packed(value: object) -> object:
             return ["l", items if set(map(type, items)) == {str} else [_packed(item) for item in items]]
         case dict():
             return {key: _packed(item) for key, item in cast("dict[str, object]", value).items()}
-        case _ if is_dataclass(value):
-            return ["d", type(value).__name__, {f.name: _packed(getattr(value, f.name)) for f in fields(value)}]
+        case msgspec.Struct():
+            fields = msgspec.structs.asdict(value)
+            return ["d", type(value).__name__, {name: _packed(item) for name, item in fields.items()}]
         case _:
             raise TypeError(f"a {type(value).__name__} cannot be packed")
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import replace
+from copy import replace
 
 import msgspec
 

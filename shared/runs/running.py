@@ -5,7 +5,8 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 
 import msgspec
 

@@ -4,8 +4,9 @@ Nothing here knows the framework that runs the agents: `agents.toolbox` makes it
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import ChatRequest, Json, PartHealth, Passage, RequestContext
@@ -13,8 +14,7 @@ from shared.events import Thought
 from shared.retrieval import Retriever
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """What a tool can use for a call."""
 
     request: ChatRequest
@@ -27,15 +27,14 @@ class ToolContext:
     """Tokens of sources that an answer is made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True):
     """Result of one call."""
 
     text: str
     """The result, for the model to read."""
     passages: tuple[Passage, ...] = ()
     """Passages of the documents in it: they become sources of the agent's message."""
-    rarities: Mapping[str, float] = field(default_factory=dict[str, float])
+    rarities: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     """Inverse document frequencies of the words that were searched for, as in `SearchResult`."""
     foreign: str | None = None
     """The language of the query if its words can hardly be found, as in `SearchResult`."""
@@ -49,8 +48,7 @@ class WrongArguments(Exception):
     """What is wrong with the arguments of a call, as a sentence for the model, which can call again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """A function that an agent can call."""
 
     definition: ToolDefinition

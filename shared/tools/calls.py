@@ -1,7 +1,6 @@
 """What is kept of a turn's calls, so that none runs twice, and none runs that a person has not agreed to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -25,8 +24,7 @@ class Place(NamedTuple):
     """Position among the calls that the model asked for, from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCall:
+class KeptCall(msgspec.Struct, frozen=True):
     """A call as it is kept."""
 
     call_id: str

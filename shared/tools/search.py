@@ -1,7 +1,7 @@
 """The tool `search`: the same retriever, overrides and rights as in single chat."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json

@@ -7,10 +7,11 @@ ignores `bytes=-0`, and raises on the years of some dates.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum, auto
+
+import msgspec
 
 from shared.documents import StoredDocument
 
@@ -18,8 +19,7 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*(?:([0-9]{1,50})-([0-9]{1,50})?|-([0-9]{1,5
 _ETAG = re.compile(r'(?:W/)?("[^"]*")')
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A range of a document's bytes."""
 
     start: int

@@ -6,8 +6,9 @@ status 200 is sent, so that an early failure gets its own status.
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from copy import replace
 
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -111,7 +112,7 @@ async def _answered(request: Request, route: Route = Route(), *, unless_pinned: 
             from shared.triggers.kept_responses import with_kept_items
 
             body = await with_kept_items(body, owner_of(asker.caller))
-        accepted = accept(protocol, body, asker, settings, **asdict(route))
+        accepted = accept(protocol, body, asker, settings, **structs.asdict(route))
         request.state.asked = accepted.request
         if decided := await go_on(request, service, accepted, asker):
             asked, followed = decided

@@ -14,7 +14,7 @@ import logging
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from copy import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -60,8 +60,7 @@ class _Message(BodyModel):
     """The body of the request."""
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(msgspec.Struct):
     """One message, and what is known of it so far."""
 
     id: str

@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, replace
+from copy import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
-from msgspec import structs
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -38,8 +38,7 @@ RETRY_AFTER_SECONDS = 5
 """When to ask again for a run that has not ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(msgspec.Struct, frozen=True):
     """A run as its request reads it, like a running turn."""
 
     runs: "Runs"
@@ -85,8 +84,7 @@ class Followed:
             self.live.turn.stop(Stopped())
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """What the route of a request says of it."""
 
     team: bool = False
@@ -97,8 +95,7 @@ class Route:
     """Whether to ignore the earlier messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """What a run keeps of its request."""
 
     asker: Asker
@@ -135,7 +132,12 @@ async def begin_run(
     key = read_key(request.headers.getlist("idempotency-key"))
     asker, owner = kept.asker, owner_of(kept.asker.caller)
     new = NewRun(
-        Asked(protocol=protocol.name, route=request.url.path, **structs.asdict(asker), **asdict(kept.route)),
+        Asked(
+            protocol=protocol.name,
+            route=request.url.path,
+            **msgspec.structs.asdict(asker),
+            **msgspec.structs.asdict(kept.route),
+        ),
         kept.body,
         owner,
         named=asked.run_id,

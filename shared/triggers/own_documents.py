@@ -8,13 +8,13 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 from weakref import WeakValueDictionary
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -61,8 +61,7 @@ def why_not_offered(settings: Settings) -> str | None:
     return "People cannot add documents of their own here: others write the index (USER_UPLOADS)."
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True):
     """A caller who may have documents, and where they are."""
 
     service: Service

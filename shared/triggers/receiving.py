@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import cache
 
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from shared.errors import Overloaded, SwitchboardError, TooSlowBody, without_frames
@@ -33,8 +33,7 @@ _M_MMAP_THRESHOLD = -3
 """The option's number. Source: glibc, `malloc.h`."""
 
 
-@dataclass(slots=True)
-class BodyBudget:
+class BodyBudget(msgspec.Struct):
     """Counts the bytes of all bodies that are in memory."""
 
     limit: int = MAX_BODY_BYTES_IN_MEMORY

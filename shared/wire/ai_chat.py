@@ -4,7 +4,7 @@ Source: ai-chat-protocol.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json

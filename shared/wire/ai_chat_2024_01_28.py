@@ -5,7 +5,7 @@ Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from copy import replace
 from html import escape
 from typing import Annotated, Literal, NotRequired, TypedDict, assert_never
 

@@ -7,7 +7,7 @@ Source: azure-search-openai-demo 3f4f43a6 (2026-04-10), docs/http_protocol.md an
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from copy import replace
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field

@@ -7,7 +7,8 @@ such as sources, is skipped.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import replace
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from shared.chat_types import ChatRequest, Decision, Json

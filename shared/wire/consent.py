@@ -6,7 +6,7 @@ two phrases: the next message that is one of them is the answer.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 
 import msgspec

@@ -1,7 +1,7 @@
 """Framing: converts JSON records to the bytes of a stream. Every record, also an error, ends the same way."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from copy import replace
 
 import msgspec
 
@@ -35,8 +35,7 @@ def one_line(value: Mapping[str, Json] | Json) -> bytes:
     return line
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
+class Framing(msgspec.Struct, frozen=True):
     """How a stream separates its records."""
 
     content_type: str

@@ -5,7 +5,6 @@ Source: ChatUI's `ApiHistoryService` and its `Message`. Unknown keys are ignored
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -94,8 +93,7 @@ def read_mode(value: str | None) -> Mode | None:
         raise BadRequest(f"mode: should be {' or '.join(f"'{mode}'" for mode in Mode)}.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """Which part of the caller's chats is asked for."""
 
     mode: Mode | None

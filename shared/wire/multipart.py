@@ -5,8 +5,9 @@ Source: `@microsoft/ai-chat-protocol`, which sends a part `json` and parts `mess
 
 import logging
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
@@ -36,15 +37,14 @@ def is_form(content_type: str) -> bool:
     return content_type.strip().lower().startswith("multipart/")
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(msgspec.Struct):
     """The part of the form that is being read."""
 
-    headers: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    headers: dict[str, bytes] = msgspec.field(default_factory=dict[str, bytes])
     name: str = ""
     filename: str = ""
     limit: int = 0
-    data: bytearray = field(default_factory=bytearray)
+    data: bytearray = msgspec.field(default_factory=bytearray)
 
 
 class FormReader:

@@ -1,7 +1,8 @@
 """What the requests of OpenAI's two protocols share: models, the turn they ask for, and files in base64."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import replace
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field

@@ -5,7 +5,7 @@ ones are, but for those whose answer would have another form: they are refused.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from copy import replace
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import FailFast, Field, SkipValidation

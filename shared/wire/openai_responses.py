@@ -6,7 +6,7 @@ last event repeats what was sent. A team's answer has a message for each agent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from copy import replace
 from typing import assert_never
 
 from shared import events

@@ -6,7 +6,7 @@ it would look complete. Other keys that the app cannot honour are ignored.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from copy import replace
 from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation

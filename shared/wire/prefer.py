@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from shared.errors import BadRequest
 
@@ -21,8 +22,7 @@ _PREFERENCE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True):
     """What a request prefers."""
 
     respond_async: bool = False

@@ -1,10 +1,11 @@
 """The interface of a protocol. Each protocol is one file in this package, listed in `shared/wire/table.py`."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import replace
 from typing import Annotated, Any, Self, TypedDict, cast
 from typing import Protocol as TypingProtocol
 
+import msgspec
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
@@ -64,8 +65,7 @@ def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
     return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
 
     They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas. Encoders build
@@ -92,12 +92,11 @@ class Shape:
     """Whether a team's answer is one document of the type `answer`, whole and streamed."""
     streams_on_demand: bool = False
     """Whether `stream` in a request asks for a stream."""
-    example: dict[str, Json] = field(default_factory=lambda: QUESTION)
+    example: dict[str, Json] = msgspec.field(default_factory=lambda: QUESTION)
     """Example of a request. If `Protocol.infer` is defined, it selects the protocol for this body."""
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(msgspec.Struct, frozen=True):
     """A protocol: the parser of its requests, the encoders of its answers, and its texts in the documentation."""
 
     name: str
@@ -151,7 +150,7 @@ class Protocol:
     """Whether citations become links where `CITATION_LINKS` is set: its clients make none by themselves."""
     shows_progress: bool = False
     """Whether its streams have a place for `Progress`, which requests ask for with `show_progress`."""
-    stream_headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Headers of a streamed response beyond those of all."""
     plain_errors: bool = False
     """Whether an error before the stream is a plain text: its client shows the body unchanged."""

@@ -5,9 +5,9 @@ Each error message says what to send instead, and never quotes the body.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, Self, cast
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
@@ -32,8 +32,7 @@ _SCAN_STEP = 64 * 1024
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     """A request body after parsing."""
 
     json: dict[str, Json]

@@ -5,7 +5,8 @@ start should not pay for the others.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotConfigured, NotFound
@@ -95,8 +96,7 @@ TAKING_FILES = [protocol for protocol in _INFERRED if protocol.takes_files]
 """The protocols with a form of request that carries files; a form on a bare route is the first one's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True):
     """The protocol of one request, as far as the route and the content type decide it."""
 
     protocol: Protocol

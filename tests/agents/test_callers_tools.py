@@ -1,6 +1,6 @@
 """Tools that the caller brings, in single chat through an agent that has tools of its own."""
 
-from dataclasses import replace
+from copy import replace
 
 from shared.agents.definitions import Pattern
 from shared.agents.turns import agent_turn

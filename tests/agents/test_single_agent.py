@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ async def test_what_was_found_comes_first_then_the_text_as_it_is_made(office: Of
         "Results",
     ]
     assert first.thoughts[1].description == "Ada"
-    assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, office.service.model)
+    service = office.service
+    assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, service.model, address=service.base_url)
     assert texts == [TextDelta("It pays 80 %"), TextDelta(" [plan.pdf#page=3].")]
     assert last == Finished("stop", Usage(14, 10))
 

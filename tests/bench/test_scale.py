@@ -1,6 +1,6 @@
 """The tables of docs/scale.md are what the program makes of the measured figures."""
 
-from dataclasses import replace
+from copy import replace
 
 from bench.scale import BEGIN, END, PAGE, Measured, streams_of, tables
 

@@ -1,7 +1,7 @@
 """The streaming benchmarks run, at a size that says nothing."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 
 import pytest
 import pytest_asyncio

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from copy import replace
+from dataclasses import dataclass
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
 from shared.chat_types import Message, Passage, RequestContext, Role, ToolCall

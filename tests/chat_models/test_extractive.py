@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 
 import pytest
 from hypothesis import given

@@ -1,7 +1,7 @@
 """The extractive model as an agent: what it looks up, what it adds to the others, and how it sums them up."""
 
 import json
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

@@ -1,7 +1,7 @@
 """The built-in model in many languages: what it says when it knows nothing, and where sentences end."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 from functools import cache
 from pathlib import Path
 

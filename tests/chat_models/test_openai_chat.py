@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest

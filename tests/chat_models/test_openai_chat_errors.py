@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import traceback
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest

@@ -1,7 +1,7 @@
 """Images are in memory once while the model is asked."""
 
 import tracemalloc
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_models import ModelText
 from shared.chat_types import ImagePart, Message, Role

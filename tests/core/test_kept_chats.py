@@ -1,7 +1,7 @@
 """Which requests get a kept conversation, and whose."""
 
 import asyncio
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import pytest

@@ -1,6 +1,6 @@
 """The prompts' order: what stays the same comes first, where a service's prompt cache can serve it."""
 
-from dataclasses import replace
+from copy import replace
 from itertools import pairwise, takewhile
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from uuid import uuid4
 

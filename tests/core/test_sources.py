@@ -1,6 +1,6 @@
 """The sources that a model is given: which, how many, and how they are written."""
 
-from dataclasses import replace
+from copy import replace
 
 from hypothesis import given
 from hypothesis import strategies as st

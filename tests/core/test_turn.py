@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from copy import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -99,7 +99,7 @@ async def test_the_sources_come_first_and_then_the_models_words(
         "Prompt",
     ]
     assert texts == [TextDelta("It pays 80 %"), TextDelta(" [plan.pdf#page=3].")]
-    assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, service.model)
+    assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, service.model, address=service.base_url)
     assert last == Finished("stop", Usage(7, 5))
 
 

@@ -6,7 +6,7 @@ Its `history_of_three` keeps three conversations of an owner at most.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from copy import replace
 from typing import Any, cast
 from uuid import uuid4
 

@@ -4,7 +4,7 @@ import datetime as dt
 import io
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
+from copy import replace
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any

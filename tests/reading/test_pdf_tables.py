@@ -1,7 +1,7 @@
 """Each cell of a PDF's tables is told from the others, at any size, with lines or without."""
 
 import ctypes
-from dataclasses import replace
+from copy import replace
 from io import BytesIO
 
 import pytest

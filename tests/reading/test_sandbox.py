@@ -9,7 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 

@@ -1,7 +1,7 @@
 """What every retriever keeps, whatever is behind it. A subclass gives `retriever`, filled with `LIBRARY`."""
 
 import asyncio
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

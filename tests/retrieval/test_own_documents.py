@@ -1,6 +1,6 @@
 """A person's own documents in searches: under the names that the person knows, and never somebody else's."""
 
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import pytest

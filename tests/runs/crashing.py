@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 from importlib import import_module
 from typing import Any
 

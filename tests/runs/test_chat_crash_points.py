@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from copy import replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4

@@ -1,7 +1,7 @@
 """What becomes of a person's answer: who may give it, once, twice, at once, late, or after a change."""
 
 import asyncio
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import pytest

@@ -1,6 +1,6 @@
 """The events of some answers, which every protocol's goldens are made of."""
 
-from dataclasses import replace
+from copy import replace
 
 from shared.chat_types import ImagePart, Json, ToolCall
 from shared.errors import ContentFiltered, RateLimited, TooSlow

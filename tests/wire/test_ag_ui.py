@@ -1,7 +1,7 @@
 """The events of `ag-ui`, by the models of AG-UI's own Python package, and what clients before 1.0 get."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import replace
 from typing import Any, cast
 
 import pytest

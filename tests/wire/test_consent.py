@@ -1,6 +1,6 @@
 """What clients send back after a question for consent, and the parts that ask for it in AI SDK since version 6."""
 
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import pytest

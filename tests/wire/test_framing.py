@@ -1,7 +1,7 @@
 """Batches of events to pieces of bytes."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

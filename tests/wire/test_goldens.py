@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from typing import Any, cast
 

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from copy import replace
 from typing import Any
 
 import jsonschema_rs

@@ -1,7 +1,7 @@
 """A streamed answer, read the way its clients read it, is the answer that the document holds."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from copy import replace
 from typing import Any, cast
 
 import msgspec

@@ -120,7 +120,7 @@ def test_an_override_of_a_wrong_type_or_value_is_named(name: str, value: Any) ->
 
 
 def test_every_override_has_its_wrong_values_tried() -> None:
-    assert {name for name, _ in WRONG_OVERRIDES} == set(Overrides.__slots__)
+    assert {name for name, _ in WRONG_OVERRIDES} == set(Overrides.__struct_fields__)
 
 
 def test_overrides_are_read_from_both_places_and_the_inner_one_wins() -> None:
@@ -131,7 +131,7 @@ def test_overrides_are_read_from_both_places_and_the_inner_one_wins() -> None:
 
 @pytest.mark.parametrize("unset", [None, ""])
 def test_an_override_that_nobody_filled_in_is_left_out(unset: Json) -> None:
-    blank: dict[str, Json] = dict.fromkeys(Overrides.__slots__, unset)
+    blank: dict[str, Json] = dict.fromkeys(Overrides.__struct_fields__, unset)
     assert parse(context={"overrides": blank}).overrides == Overrides()
     assert parse(context=blank).overrides == Overrides()
 

@@ -7,7 +7,7 @@ matches its statements.
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from itertools import islice
 from typing import NamedTuple
 

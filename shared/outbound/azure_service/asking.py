@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from copy import replace
 
 from azure.core.exceptions import (
     AzureError,

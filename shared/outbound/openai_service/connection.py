@@ -1,10 +1,11 @@
 """The endpoints of models that the settings name, which of them to check when one fails, and time limits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import replace
 from typing import Literal
 from urllib.parse import urlsplit
 
+import msgspec
 from pydantic import SecretStr
 
 from shared.errors import NotConfigured
@@ -16,8 +17,7 @@ THINKING_WITH_TOOLS = "reasoning_effort with tools"
 """Stands among the parameters that a model refuses for: it takes tools only with `reasoning_effort` set to `none`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
+class ServedModel(msgspec.Struct, frozen=True):
     """A model of the service."""
 
     name: str
@@ -26,8 +26,7 @@ class ServedModel:
     """The setting that the name came from."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerTimeouts:
+class AnswerTimeouts(msgspec.Struct, frozen=True):
     """How long to wait for a model's service, in seconds."""
 
     connect: float = 5.0
@@ -42,8 +41,7 @@ class AnswerTimeouts:
     """For the answer to a health check."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIConnection:
+class OpenAIConnection(msgspec.Struct, frozen=True):
     """Where an endpoint of a service is and how to sign in to it. The key hides in `repr` and `str`."""
 
     kind: Literal["openai", "azure-openai", "openai-compatible"]

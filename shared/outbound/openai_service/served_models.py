@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 from typing import cast
 
 import msgspec

@@ -1,9 +1,9 @@
 """Connection to Azure AI Search, and the messages of its errors. Imports `azure.search.documents`: import it late."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 from pydantic import SecretStr
@@ -17,8 +17,7 @@ from shared.outbound.faults import ErrorTable, Fault, Reason
 from shared.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Right:
+class Right(msgspec.Struct, frozen=True):
     """A right on the search service that a request needs."""
 
     role: str

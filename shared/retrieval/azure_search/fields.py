@@ -7,7 +7,8 @@ Source: Azure AI Search, 'OData language overview'.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from shared.chat_types import Access
 from shared.documents.own import PEOPLE
@@ -23,8 +24,7 @@ _DELIMITER = "|"
 _PLACE = ("name", "title", "headings")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFields:
+class IndexFields(msgspec.Struct, frozen=True):
     """Names of the index's fields. By default those of azure-search-openai-demo, and further ones of our ingestion."""
 
     id: str = "id"

@@ -7,7 +7,7 @@ import asyncio
 import re
 import sys
 from collections.abc import AsyncIterable, Mapping, Sequence
-from dataclasses import replace
+from copy import replace
 from typing import Any, cast
 
 from azure.search.documents.aio import SearchClient

@@ -7,9 +7,10 @@ cosine, and the fused score for hybrid: about 1/60 for each query that ranks a p
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import replace
 from typing import Any
 
+import msgspec
 from azure.search.documents.models import VectorQuery
 
 from shared.chat_types import Json, Passage, RequestContext, RetrievalMode
@@ -31,8 +32,7 @@ _OPERATOR = re.compile(r"""[+|"()'\\]|(?<!\S)-|\*(?!\S)""")
 """Operators of the simple query syntax. `-` is one only at the beginning of a word, `*` only at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(msgspec.Struct, frozen=True):
     """How a query will be searched."""
 
     mode: RetrievalMode

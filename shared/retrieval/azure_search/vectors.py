@@ -5,8 +5,8 @@ Imports `azure.search.documents`: import it late.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from azure.search.documents.models import VectorizableTextQuery, VectorizedQuery, VectorQuery
 
 from shared.errors import BadRequest
@@ -35,8 +35,7 @@ type _MakeQuery = Callable[[str, int], Awaitable[VectorQuery]]
 """Makes the query of a field, from a text and the number of passages to find."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFields:
+class ChosenFields(msgspec.Struct, frozen=True):
     """The vector fields that a search uses."""
 
     queries: Mapping[str, _MakeQuery]

@@ -11,10 +11,11 @@ import math
 import zlib
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
+
+import msgspec
 
 from shared.words.stop_words import STOP_WORDS, language_of
 from shared.words.terms import head_of, index_terms, query_terms, spelled
@@ -61,8 +62,7 @@ _HEAD_WEIGHT = 0.75
 """Weight of a word's head, as a share of its rarity. It counts beside the word itself, which has to count more."""
 
 
-@dataclass(frozen=True, slots=True)
-class AskedWord:
+class AskedWord(msgspec.Struct, frozen=True):
     """A word of a question."""
 
     spelling: str

@@ -7,7 +7,7 @@ for text, the cosine for vectors, and the fused score for hybrid, at most 2/61 (
 import asyncio
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 from typing import NamedTuple
 

@@ -6,7 +6,7 @@ The lists are those of Ollama, vLLM, llama.cpp and Azure OpenAI.
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import replace
+from copy import replace
 
 import pytest
 from aiohttp import web

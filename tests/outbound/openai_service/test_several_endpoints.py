@@ -6,7 +6,7 @@ import socket
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
+from copy import replace
 
 import pytest
 from pydantic import SecretStr

@@ -1,7 +1,6 @@
-from dataclasses import astuple
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from shared.chat_types import Access, Json
 from shared.retrieval import SearchQuery

@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import replace
+from copy import replace
 
 import pytest
 

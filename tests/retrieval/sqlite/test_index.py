@@ -1,7 +1,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import apsw

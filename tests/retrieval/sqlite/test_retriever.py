@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncGenerator
-from dataclasses import replace
+from copy import replace
 from pathlib import Path
 
 import apsw
