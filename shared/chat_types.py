@@ -196,6 +196,8 @@ class Passage(msgspec.Struct, frozen=True):
     """The headings above the text, the highest first."""
     table_head: str = ""
     """The first rows of the table in the middle of which the text begins, in Markdown."""
+    date: str = ""
+    """The day that the document states as its own, as `YYYY-MM-DD`; empty: not known."""
 
     @property
     def whole(self) -> str:

@@ -17,7 +17,7 @@ from shared.settings_fields import Address, split_keys
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
-    *("name", "title", "headings", "tableHead", "leftOut", "embedding", "imageEmbedding", "fingerprint"),
+    *("name", "title", "headings", "tableHead", "date", "leftOut", "embedding", "imageEmbedding", "fingerprint"),
 )
 """The fields that `AZURE_SEARCH_FIELDS` may rename: those of azure-search-openai-demo's index, and ingestion's own."""
 

@@ -34,7 +34,8 @@ def source_text(passage: Passage, text: str | None = None) -> str:
     """
     section = " > ".join(passage.path)
     head = f"Name: {passage.sourcepage}\n{f'Section: {_one_line(section)}\n' if section else ''}"
-    return f"<source>\n{head}\n{_TAG.sub('&lt;', passage.whole if text is None else text).strip()}\n</source>"
+    date = f"Date: {passage.date}\n" if passage.date else ""
+    return f"<source>\n{head}{date}\n{_TAG.sub('&lt;', passage.whole if text is None else text).strip()}\n</source>"
 
 
 def _one_line(text: str) -> str:

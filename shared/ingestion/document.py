@@ -127,10 +127,12 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
         SwitchboardError: it cannot be read now.
     """
-    pages, left_out = await read_document(document.data, _suffix(document.name), target.recognition, target.sandbox)
+    pages, left_out, date = await read_document(
+        document.data, _suffix(document.name), target.recognition, target.sandbox
+    )
     texts = [page.text for page in pages]
     split = await target.sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
-    return _passages(document, [page.number for page in pages], split, left_out)
+    return _passages(document, [page.number for page in pages], split, left_out, date)
 
 
 async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) -> list[ReadPassages | UnreadableError]:
@@ -151,9 +153,9 @@ async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) 
 
 
 def _passages(
-    document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = ""
+    document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = "", date: str = ""
 ) -> ReadPassages:
-    passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights)
+    passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights, date or split.date)
     return ReadPassages(passages, split.terms, left_out)
 
 

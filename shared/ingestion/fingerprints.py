@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-_FORMAT_VERSION = "6"
+_FORMAT_VERSION = "7"
 """Version of what readers and splitter make of the same bytes. A new one indexes every document again."""
 _FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
 """A finished entry. An index may append a note to the fingerprint of an unfinished one."""

@@ -21,7 +21,12 @@ _HASH_DIGITS = 16
 
 
 def passages_of(
-    sourcefile: str, title: str, pages: Iterable[int | None], chunks: Iterable[Sequence[Chunk]], rights: Rights
+    sourcefile: str,
+    title: str,
+    pages: Iterable[int | None],
+    chunks: Iterable[Sequence[Chunk]],
+    rights: Rights,
+    date: str = "",
 ) -> list[Passage]:
     """Make the passages of a document, in order. None crosses pages.
 
@@ -31,6 +36,7 @@ def passages_of(
         pages: The numbers of its pages with text; None in a format without pages.
         chunks: The chunks of each page's text.
         rights: Who may see it.
+        date: The day that it states as its own; empty: none.
     """
     cited = [sourcepage(sourcefile, page) for page in pages]
     texts = [(page, chunk) for page, of_page in zip(cited, chunks, strict=True) for chunk in of_page]
@@ -46,6 +52,7 @@ def passages_of(
             category=category(sourcefile),
             oids=rights.oids,
             groups=rights.groups,
+            date=date,
         )
         for number, (page, chunk) in enumerate(texts)
     ]

@@ -22,6 +22,8 @@ class Page:
     """Whether the page shows nothing: no text, and no picture that may be scanned text."""
     left_out: tuple[str, ...] = ()
     """What of it is not read, such as `hidden slides`. Pages that share a reason are told of together."""
+    date: str = ""
+    """The day that the document states as its own, as `YYYY-MM-DD`; empty: none."""
 
 
 class ReadDocument(NamedTuple):
@@ -31,6 +33,8 @@ class ReadDocument(NamedTuple):
     """The pages that have text."""
     left_out: str
     """What was not read, such as `hidden slides (3, 5-7)`; empty: nothing that is known."""
+    date: str
+    """The day that the document states as its own, as `YYYY-MM-DD`; empty: none."""
 
 
 class Chunk(NamedTuple):

@@ -42,7 +42,7 @@ def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
 
 def _chapters(parts: zipfile.ZipFile) -> Iterator[str]:
     """The names of the chapters' parts, each once, as the package lists them; names without a part are left out."""
-    root = _root_file(parts)
+    root = root_file(parts)
     book = parse_xml(parts.read(root))
     items = {item.get("id"): item for item in book.iterfind("{*}manifest/{*}item")}
     names: dict[str, None] = {}
@@ -54,7 +54,8 @@ def _chapters(parts: zipfile.ZipFile) -> Iterator[str]:
     yield from (name for name in names if name in present)
 
 
-def _root_file(parts: zipfile.ZipFile) -> str:
+def root_file(parts: zipfile.ZipFile) -> str:
+    """The name of the part that lists all others: the package document."""
     container = parse_xml(parts.read(_CONTAINER))
     return next(root.get("full-path", "") for root in container.iterfind("{*}rootfiles/{*}rootfile"))
 

@@ -54,6 +54,16 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
 
 
+def times_of_pdf(data: bytes) -> list[str]:
+    """When a PDF was last changed, and when it was made, as its information dictionary has it.
+
+    Raises:
+        UnreadableError: the PDF is protected by a password, or damaged.
+    """
+    with _opened(data) as document:
+        return [document.get_metadata_value(key) for key in ("ModDate", "CreationDate")]
+
+
 def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
     """Render pages of a PDF as JPEG.
 

@@ -92,12 +92,13 @@ async def read_document(
         RateLimited, Unavailable, TooSlow: text recognition or this machine cannot read it now.
     """
     if suffix in SCAN_SUFFIXES:
-        return ReadDocument(await _read_image(data, suffix, recognition), "")
+        return ReadDocument(await _read_image(data, suffix, recognition), "", "")
     pages = await sandbox.read(data, suffix)
+    date = pages[0].date if pages else ""
     if suffix == ".pdf" and recognition:
         pages = await _with_scans(data, pages, recognition)
     try:
-        return ReadDocument(with_text(pages), _left_out(pages))
+        return ReadDocument(with_text(pages), _left_out(pages), date)
     except NoTextError:
         if suffix != ".pdf" or recognition:
             raise
@@ -131,6 +132,8 @@ def read_all_pages(
         ReadLimitError: it holds more than it may hold.
         OSError: this machine cannot read it now.
     """
+    from shared.reading.dates import date_of
+
     check_size(len(data))
     try:
         pages = READERS[suffix](data, charset, limits)
@@ -141,7 +144,7 @@ def read_all_pages(
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
     check_limit(sum(len(page.text) for page in pages), limits.characters, "characters")
-    return _cleaned(pages)
+    return _cleaned(pages, date_of(data, suffix, limits))
 
 
 def check_size(size: int) -> None:
@@ -168,9 +171,12 @@ def with_text(pages: Iterable[Page]) -> list[Page]:
     return found
 
 
-def _cleaned(pages: Iterable[Page]) -> list[Page]:
-    """Clean the pages' texts. One without a letter or a digit becomes empty, so that nobody has to look at it again."""
-    cleaned = (replace(page, text=clean(page.text)) for page in pages)
+def _cleaned(pages: Iterable[Page], date: str = "") -> list[Page]:
+    """Clean the pages' texts, and give them their document's date.
+
+    A text without a letter or a digit becomes empty, so that nobody has to look at it again.
+    """
+    cleaned = (replace(page, text=clean(page.text), date=date) for page in pages)
     return [page if any(map(str.isalnum, page.text)) else replace(page, text="") for page in cleaned]
 
 

@@ -119,6 +119,8 @@ class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     """Of each text."""
     terms: list[PassageTerms] | None
     """Of each chunk, of all texts in order; None: they were not asked for."""
+    date: str = ""
+    """The day that the document states as its own; empty where it was read before."""
 
 
 class PagesRendered(msgspec.Struct, tag=True, frozen=True):

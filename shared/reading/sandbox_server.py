@@ -25,6 +25,7 @@ from shared.reading.limits import ReadLimitError
 
 _TEXT = (
     "shared.reading.chunks",
+    "shared.reading.dates",
     "shared.reading.readers",
     *(["shared.retrieval.sqlite.passage_terms"] if is_there("built-in") else ()),
     "striprtf.striprtf",
@@ -177,16 +178,17 @@ def _done(
 def _split_file(task: messages.SplitFilesTask, name: str, file: bytes) -> messages.TextsSplit:
     from shared.reading.readers import read_pages
 
-    return _split(task.split, name, [page.text for page in read_pages(file, ".txt", limits=task.limits)])
+    pages = read_pages(file, Path(name).suffix.lower(), limits=task.limits)
+    return _split(task.split, name, [page.text for page in pages], pages[0].date)
 
 
-def _split(task: messages.SplitTask, name: str, texts: list[str]) -> messages.TextsSplit:
+def _split(task: messages.SplitTask, name: str, texts: list[str], date: str = "") -> messages.TextsSplit:
     from shared.reading.chunks import chunks_of, title_of
     from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
     title, chunks = title_of(texts), chunks_of(texts, task.limit)
     read = [(one.table_head + one.text, context_of(name, title, one.headings)) for one in chain.from_iterable(chunks)]
-    return messages.TextsSplit(title, chunks, terms_of_file(read) if task.terms else None)
+    return messages.TextsSplit(title, chunks, terms_of_file(read) if task.terms else None, date)
 
 
 def _receive(connection: int, size: int) -> bytearray:

@@ -3,6 +3,7 @@
 `azure_search/` implements it with Azure AI Search, `sqlite/` with the built-in index. `ingestion` fills an index.
 """
 
+import datetime as dt
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
@@ -73,6 +74,25 @@ def words_in_name(sourcefile: str) -> str:
     """The words of a file's path, without the suffix: `plans/Health_Plus.pdf` is `plans Health Plus`."""
     path, _, suffix = _OWNER.sub("", sourcefile).rpartition(".")
     return _BETWEEN_WORDS.sub(" ", path or suffix)
+
+
+_DAY = re.compile(r"\s{0,9}(?:D:)?([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
+"""The beginning of a time, by ISO 8601 or as PDF files have it (ISO 32000-2, 7.9.4)."""
+_FIRST_YEAR = 1000
+_UNSET = frozenset(("1601-01-01", "1970-01-01", "1980-01-01", "2000-01-01", "2013-01-27", "2013-12-23"))
+"""What programs write that know no date; the last three: ReportLab, and the templates of python-pptx and -docx."""
+
+
+def day_in(text: str) -> str:
+    """Return the day of a date that a document states, as `YYYY-MM-DD`; empty if it is none that can be its own."""
+    found = _DAY.match(text)
+    try:
+        day = dt.date(int(found[1]), int(found[3]), int(found[4])) if found else None
+    except ValueError:
+        return ""
+    tomorrow = dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)  # it is that day somewhere already
+    is_stated = day and day.year >= _FIRST_YEAR and day <= tomorrow and str(day) not in _UNSET
+    return str(day) if is_stated else ""
 
 
 def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:

@@ -56,7 +56,8 @@ async def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     docs = root / "docs" / "kitchen"
     docs.mkdir(parents=True)
     shutil.copy(PDF, docs / "tea.pdf")
-    (docs / "leave.md").write_text("Who has leave does not clean the kitchen.", encoding="utf-8")
+    dated = "---\ndate: 2025-03-01\n---\n\n"
+    (docs / "leave.md").write_text(f"{dated}Who has leave does not clean the kitchen.", encoding="utf-8")
     await indexed(root / "docs", {"DATA_DIR": str(root / "data"), "PAGE_IMAGES": "true"})
     return root / "data"
 
@@ -174,6 +175,7 @@ async def test_images_alone_leave_the_text_of_their_pages_out_of_the_prompt(
     assert re.search(rf"Name: {SECOND}\n(Section: .+\n)?\n\(see its image\)", text)
     assert "Green tea" not in text
     assert "Who has leave does not clean the kitchen" in text  # it has no image
+    assert "Name: kitchen/leave.md\nDate: 2025-03-01\n\n" in text
     assert "Green tea" in json.dumps(answer["context"]["data_points"]["text"])
     assert answer["context"]["data_points"]["images"]
 

@@ -23,6 +23,9 @@ def test_a_source_is_written_as_its_document_has_it_with_its_place() -> None:
     assert source_text(rows) == (
         f"<source>\nName: plan.pdf#page=1\nSection: Plans > Premiums of 2026\n\n{TABLE}| Plus | 140 |\n</source>"
     )
+    assert source_text(replace(rows, date="2025-03-01")).startswith(
+        "<source>\nName: plan.pdf#page=1\nSection: Plans > Premiums of 2026\nDate: 2025-03-01\n\n| Plan"
+    )
     assert source_text(passage(1, "- one\n- two")) == "<source>\nName: plan.pdf#page=1\n\n- one\n- two\n</source>"
 
 

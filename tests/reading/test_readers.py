@@ -1,14 +1,21 @@
 """Each format becomes clean text with its headings, lists and tables."""
 
+import datetime as dt
 import io
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+import xlsxwriter
+from pptx import Presentation
 
 from shared.reading import Page, UnreadableError
 from shared.reading.markup import html_to_markdown
 from shared.reading.readers import read_pages
+from shared.retrieval import day_in
+from tests.hostile.office_files import LAUGHS, epub, odt, package
 
 FILES = Path(__file__).parent / "files"
 
@@ -128,3 +135,141 @@ def test_a_zip_that_is_no_word_document_is_refused() -> None:
 def test_a_file_that_is_empty_or_too_large_is_refused(size: int, says: str) -> None:
     with pytest.raises(UnreadableError, match=says):
         read_pages(bytes(size), ".txt")
+
+
+def changed_pdf(changed: bytes) -> bytes:
+    """A PDF that was made in 2024, by a library that writes the time of either."""
+    made = (FILES / "three-pages.pdf").read_bytes().replace(b"(D:20000101", b"(D:20240229")
+    return made.replace(b"/ModDate (D:20240229", b"/ModDate (D:" + changed)
+
+
+def workbook() -> bytes:
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file) as book:
+        book.add_worksheet("Prices").write_row(0, 0, ["Tea", 1])
+        book.set_properties({"created": dt.datetime(2025, 3, 1, 23, 30)})  # noqa: DTZ001
+    return file.getvalue()
+
+
+def presentation(changed: dt.datetime | None) -> bytes:
+    """Without a date of its own it has that of the library's template."""
+    file, made = io.BytesIO(), Presentation()
+    anything: Any = made
+    anything.slides.add_slide(anything.slide_layouts[0]).shapes.title.text_frame.text = "Tea"
+    if changed:
+        anything.core_properties.modified = changed
+    made.save(file)
+    return file.getvalue()
+
+
+def with_parts(data: bytes, more: Mapping[str, str]) -> bytes:
+    """The package with further parts, or others in place of its own."""
+    with zipfile.ZipFile(io.BytesIO(data)) as made:
+        parts = {name: made.read(name) for name in made.namelist()}
+    return package(parts | {name: text.encode() for name, text in more.items()})
+
+
+def word(properties: str) -> bytes:
+    """A Word document with these core properties."""
+    kinds = "http://schemas.openxmlformats.org"
+    office = f"{kinds}/officeDocument/2006/relationships/officeDocument"
+    relations = (
+        f'<Relationships xmlns="{kinds}/package/2006/relationships">'
+        f'<Relationship Id="a" Type="{office}" Target="word/document.xml"/>'
+        f'<Relationship Id="b" Type="{kinds}/package/2006/relationships/metadata/core-properties" '
+        'Target="docProps/core.xml"/></Relationships>'
+    )
+    return with_parts((FILES / "rules.docx").read_bytes(), {"_rels/.rels": relations, "docProps/core.xml": properties})
+
+
+def core(modified: str, before: str = "") -> str:
+    times = f"<d:created>2024-02-29T10:00:00Z</d:created><d:modified>{modified}</d:modified>"
+    return f'{before}<c:coreProperties xmlns:c="c" xmlns:d="d">{times}</c:coreProperties>'
+
+
+def open_text(meta: str) -> bytes:
+    about = f'<o:document-meta xmlns:o="o" xmlns:d="d" xmlns:m="m"><o:meta>{meta}</o:meta></o:document-meta>'
+    return with_parts(odt("<text:p>Tea</text:p>"), {"meta.xml": about})
+
+
+def book(metadata: str) -> bytes:
+    made = epub({"1.html": b"<p>Tea"})
+    with zipfile.ZipFile(io.BytesIO(made)) as parts:
+        listed = parts.read("book/book.opf").decode()
+    about = f'<metadata xmlns:dc="dc">{metadata}</metadata><manifest>'
+    return with_parts(made, {"book/book.opf": listed.replace("<manifest>", about)})
+
+
+def page(*meta: str) -> bytes:
+    return f"<html><head>{''.join(f'<meta {one}>' for one in meta)}</head><body><p>Tea".encode()
+
+
+def front(*lines: str, mark: str = "---") -> bytes:
+    return "\n".join((mark, *lines, mark, "# Tea", "date: 2020-02-02")).encode()
+
+
+LATER = f"{dt.datetime.now(dt.UTC).year + 2}-01-01"
+DATED: dict[str, tuple[str, bytes, str]] = {
+    "when a PDF was changed": (".pdf", changed_pdf(b"20250301"), "2025-03-01"),
+    "when it was made, where the change is no time": (".pdf", changed_pdf(b"20251301"), "2024-02-29"),
+    "a PDF of a library that writes none": (".pdf", (FILES / "three-pages.pdf").read_bytes(), ""),
+    "a workbook": (".xlsx", workbook(), "2025-03-01"),
+    "a presentation": (".pptx", presentation(dt.datetime(2025, 3, 1)), "2025-03-01"),  # noqa: DTZ001
+    "the template of a library": (".pptx", presentation(None), ""),
+    "a Word document": (".docx", word(core("2025-03-01T10:00:00Z")), "2025-03-01"),
+    "one that was changed in the future": (".docx", word(core(f"{LATER}T10:00:00Z")), "2024-02-29"),
+    "one whose change is a book": (".docx", word(core("2" * 1_000_000)), "2024-02-29"),
+    "one whose properties never end": (".docx", word(core("&e9;", LAUGHS)), ""),
+    "one whose properties are none": (".docx", word("2025-03-01"), ""),
+    "an OpenDocument text": (
+        ".odt",
+        open_text("<m:creation-date>2024-02-29</m:creation-date><d:date>2025-03-01T1</d:date>"),
+        "2025-03-01",
+    ),
+    "one that was never changed": (
+        ".odt",
+        open_text("<m:creation-date>2024-02-29T10:00:00</m:creation-date>"),
+        "2024-02-29",
+    ),
+    "a book": (
+        ".epub",
+        book('<dc:date>1865-11-26</dc:date><meta property="dcterms:modified">2025-03-01T10:00:00Z</meta>'),
+        "2025-03-01",
+    ),
+    "an old book": (".epub", book("<dc:date>1865-11-26</dc:date>"), "1865-11-26"),
+    "an e-mail": (".eml", b"From: a@example.com\nDate: Sat, 1 Mar 2025 00:10:00 +0900\n\nTea", "2025-03-01"),
+    "one whose date is none": (".eml", b"From: a@example.com\nDate: Sat, 99 M\xff 99999\n\nTea", ""),
+    "a web page": (
+        ".html",
+        page('name="date" content="2024-02-29"', 'property="article:modified_time" content="2025-03-01T10:00"'),
+        "2025-03-01",
+    ),
+    "one that says it in Dublin Core": (".html", page('name="DCTERMS.modified" content="2025-03-01"'), "2025-03-01"),
+    "one without a date": (".html", page('name="date"', 'charset="utf-8"'), ""),
+    "Markdown with a date": (".md", front("title: Tea", "date: 2025-03-01T10:00:00+01:00"), "2025-03-01"),
+    "Markdown that was changed": (
+        ".md",
+        front("last-updated = '2025-03-01'", "date = 2024-02-29", mark="+++"),
+        "2025-03-01",
+    ),
+    "Markdown without front matter": (".md", b"date: 2025-03-01\n\nTea", ""),
+    "a text": (".txt", front("date: 2025-03-01"), ""),
+}
+
+
+@pytest.mark.parametrize("kind", DATED)
+def test_a_document_has_the_day_that_it_states(kind: str) -> None:
+    suffix, data, day = DATED[kind]
+    pages = read_pages(data, suffix)
+    assert {one.date for one in pages} == {day}
+
+
+ODD = (
+    *("", "soon", "2025", "2025-3-1", "2025-0301", "2025-02-30", "²⁰²⁵-03-01", "-2025-03-01"),
+    *("0000-01-01", "0001-01-01", "9999-12-31", LATER, "1970-01-01T00:00:00Z"),
+    *("2" * 1_000_000, " " * 1_000_000 + "2025-03-01"),
+)
+
+
+def test_a_date_that_can_be_no_documents_own_is_none() -> None:
+    assert {odd[:30]: day_in(odd) for odd in ODD} == {odd[:30]: "" for odd in ODD}

@@ -321,11 +321,20 @@ IN_READERS = {
 """Modules that parse files of others."""
 PARSERS = {
     *("markup.py", "pdf.py", "pdf_drawing.py", "recognition.py", "plain_text.py", "sandbox_server.py"),
-    *("epub.py", "equations.py", "mail.py", "office_parts.py", "open_document.py", "packages.py", "slides.py"),
+    *(
+        "dates.py",
+        "epub.py",
+        "equations.py",
+        "mail.py",
+        "office_parts.py",
+        "open_document.py",
+        "packages.py",
+        "slides.py",
+    ),
     *("word.py", "workbooks.py"),
 }
 ENTRANCES = {
-    *("read_all_pages", "read_pages", "render_pages"),
+    *("read_all_pages", "read_pages", "render_pages", "date_of"),
     *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
     "read_open_document",
 }

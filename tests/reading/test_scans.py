@@ -228,7 +228,7 @@ async def test_what_has_text_is_kept_when_its_scans_are_refused(
     service: DocumentIntelligenceStandIn, recognition: DocumentIntelligence, mixed: Path
 ) -> None:
     service.fail(400, body={"error": BROKEN})
-    pages, left_out = await read_with_note(mixed, recognition)
+    pages, left_out, _ = await read_with_note(mixed, recognition)
     assert [page.number for page in pages] == [1, 2, 3]
     assert left_out == "pages without text (4, 6-7)"
     assert (await read_with_note(mixed, None)).left_out == left_out

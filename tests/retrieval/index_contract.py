@@ -62,6 +62,7 @@ class PassageIndexContract:
             title="Benefits",
             headings=("Benefits", "Glasses"),
             table_head="| a |\n| --- |\n",
+            date="2025-03-01",
         )
         await self.write(index, "deep/a.md", "1", [full])
         assert await held() == {full.id: full}

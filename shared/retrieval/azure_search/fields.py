@@ -21,7 +21,7 @@ _DELIMITER = "|"
 """Separates the values of `search.in`. Its default is space and comma, which names of groups may contain."""
 
 
-_PLACE = ("name", "title", "headings")
+_PLACE = ("name", "title", "headings", "date")
 
 
 class IndexFields(msgspec.Struct, frozen=True):
@@ -53,6 +53,8 @@ class IndexFields(msgspec.Struct, frozen=True):
     """Headings above the text, a searchable collection."""
     table_head: str = "tableHead"
     """First rows of the table in which the text begins, searchable."""
+    date: str = "date"
+    """Day that the source file states as its own."""
     left_out: str = "leftOut"
     """What of the source file was not read."""
     fingerprint: str = "fingerprint"
@@ -74,7 +76,8 @@ class IndexFields(msgspec.Struct, frozen=True):
     @property
     def place(self) -> tuple[str, ...]:
         """The fields that say where in its document a passage stands, and what was not read; an index may lack them."""
-        return tuple(filter(None, (self.name, self.title, self.headings, self.table_head, self.left_out)))
+        names = self.name, self.title, self.headings, self.table_head, self.date, self.left_out
+        return tuple(filter(None, names))
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from azure.search.documents.aio import SearchClient
 from shared.chat_types import Access, Caption, Extent, Json, PartHealth, Passage, RequestContext
 from shared.errors import SwitchboardError
 from shared.outbound.asking import CachedHealth
-from shared.retrieval import MOST_READ, whole
+from shared.retrieval import MOST_READ, day_in, whole
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import NOTHING, IndexFields, access_filter, all_of, file_filter, page_filter
 
@@ -198,6 +198,7 @@ def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) 
         title=_text(document, fields.title),
         headings=_texts(document, fields.headings) or tuple(filter(None, [_text(document, fields.headings)])),
         table_head=_text(document, fields.table_head),
+        date=day_in(_text(document, fields.date)),
     )
 
 

@@ -15,6 +15,7 @@ from shared.retrieval.azure_search.fields import IndexFields
 from shared.settings import Settings
 
 _STRING, _STRINGS, _VECTOR = "Edm.String", "Collection(Edm.String)", "Collection(Edm.Single)"
+_TIME = "Edm.DateTimeOffset"
 _ALGORITHM = "hnsw_config"
 _VECTORIZER = "azure-openai"
 _SEMANTIC_CONFIGURATION = "default"
@@ -124,16 +125,22 @@ class ExistingIndex:
 
     @property
     def lacking(self) -> Set[str]:
-        """The fields of `IndexFields.place` that it lacks."""
+        """The fields of `IndexFields.place` that it lacks, or has for something else."""
+        date = self._has.get(self._fields.date)
+        return self._missing | ({self._fields.date} if date and date.type not in (_TIME, _STRING) else set[str]())
+
+    @property
+    def _missing(self) -> Set[str]:
         return {*self._fields.place} - self._has.keys()
 
     def with_place(self) -> models.SearchIndex | None:
         """Define it with the fields that it lacks; None: nothing is to be added, or others made it."""
         fields = self._fields
         own = {*fields.shown, *fields.place, fields.embedding, fields.image_embedding, fields.fingerprint}
-        if not self.lacking or self._has.keys() - own:
+        missing = self._missing
+        if not missing or self._has.keys() - own:
             return None
-        self._index.fields = [*self._index.fields, *(one for one in _place(fields) if one.name in self.lacking)]
+        self._index.fields = [*self._index.fields, *(one for one in _place(fields) if one.name in missing)]
         return self._index
 
     def check(self) -> None:
@@ -186,9 +193,10 @@ class ExistingIndex:
 
 
 def _place(fields: IndexFields) -> list[models.SearchField]:
-    """The fields that say where in its document a passage stands, and what of that was not read."""
-    kinds = {fields.headings: _STRINGS}
-    return [_text(name, kinds.get(name, _STRING), searchable=name != fields.left_out) for name in fields.place]
+    """The fields that say where in its document a passage stands, of what day that is, and what was not read of it."""
+    kinds = {fields.headings: _STRINGS, fields.date: _TIME}
+    silent = fields.date, fields.left_out
+    return [_text(name, kinds.get(name, _STRING), searchable=name not in silent) for name in fields.place]
 
 
 def _text(

@@ -21,10 +21,10 @@ from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 6
-"""Version of the schema, stored in the file's `user_version` by `_NOTES`. 0 means that the file has no schema."""
-_OLDER_VERSIONS = (1, 2, 3, 4, 5)
-"""Versions with other terms. Those before 5 have no `_NOTES`, and those before 4 no `_PLACES`."""
+SCHEMA_VERSION = 7
+"""Version of the schema, stored in the file's `user_version` by `_DATES`. 0 means that the file has no schema."""
+_OLDER_VERSIONS = (1, 2, 3, 4, 5, 6)
+"""Versions without `_DATES`. Those before 6 have other terms, those before 5 no `_NOTES`, before 4 no `_PLACES`."""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -77,8 +77,11 @@ END;
 """
 """The tables of terms, which are made from the passages."""
 
-_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 6"
+_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT '';"
 """What was not read of a file."""
+
+_DATES = "ALTER TABLE passages ADD COLUMN date TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 7"
+"""The day that a passage's document states as its own."""
 
 _CACHE_KIB = 8192
 """Memory of a connection for pages of the file: a search reads some hundred, all over the file."""
@@ -112,7 +115,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
             if db.pragma("user_version") in _OLDER_VERSIONS:
                 _upgrade(db)
             elif not has_schema(db):
-                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES)
+                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES + _DATES)
         return db
 
 
@@ -170,7 +173,7 @@ def _upgrade(db: apsw.Connection) -> None:
     db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
     db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
     db.execute((_PLACES if version < 4 else "") + _TERMS)
-    db.execute(_NOTES if version < 5 else f"PRAGMA user_version = {SCHEMA_VERSION}")
+    db.execute((_NOTES if version < 5 else "") + _DATES)
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
     for sourcefile in files:
         rows = db.execute(

@@ -162,6 +162,7 @@ def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> l
             passage.title,
             msgspec.json.encode(passage.headings).decode(),
             passage.table_head,
+            passage.date,
             passage.category,
             msgspec.json.encode(passage.oids).decode(),
             msgspec.json.encode(passage.groups).decode(),
@@ -169,8 +170,8 @@ def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> l
         for passage in passages
     )
     added = db.executemany(
-        "INSERT INTO passages (id, content, sourcepage, sourcefile, title, headings, table_head, category, "
-        "oids, groups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
+        "INSERT INTO passages (id, content, sourcepage, sourcefile, title, headings, table_head, date, "
+        "category, oids, groups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
         rows,
     )
     return [row[0] for row in added]

@@ -212,6 +212,7 @@ class _Row(NamedTuple):
     title: str
     headings: str
     table_head: str
+    date: str
     category: str | None
     oids: str
     groups: str
@@ -229,6 +230,7 @@ def _passage(row: _Row, score: float | None) -> Passage:
         title=row.title,
         headings=msgspec.json.decode(row.headings, type=tuple[str, ...]),
         table_head=row.table_head,
+        date=row.date,
         category=row.category,
         oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
         groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),

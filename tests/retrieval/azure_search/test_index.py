@@ -12,6 +12,7 @@ from shared.retrieval.azure_search.writer import Bounds
 from tests.retrieval.azure_search.azure_indexes import SMALL, error_of, open_index, write
 from tests.retrieval.azure_search.azure_search import searching
 from tests.retrieval.index_contract import Held, PassageIndexContract, marks_of, passages_of, vectors_of
+from tests.retrieval.retriever_contract import CONTEXT
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.ai_search_definitions import IndexDefinition
 from tests.stand_ins.ai_search_demo import demo_index
@@ -32,6 +33,7 @@ def to_passage(document: Mapping[str, Json]) -> Passage:
         title=str(document.get("title") or ""),
         headings=strings("headings"),
         table_head=str(document.get("tableHead") or ""),
+        date=str(document.get("date") or "").removesuffix("T00:00:00Z"),
     )
 
 
@@ -84,6 +86,7 @@ async def test_the_index_is_made_as_the_demo_makes_it_with_a_fingerprint(
         "title": ("Edm.String", True, ["searchable"]),
         "headings": ("Collection(Edm.String)", True, ["searchable"]),
         "tableHead": ("Edm.String", True, ["searchable"]),
+        "date": ("Edm.DateTimeOffset", True, []),
         "leftOut": ("Edm.String", True, []),
         "fingerprint": ("Edm.String", True, ["filterable", "sortable"]),
         "embedding": ("Collection(Edm.Single)", False, ["searchable"]),
@@ -164,12 +167,13 @@ async def test_an_existing_index_is_written_to_and_not_changed(service: AISearch
     assert len(service.bodies("definition")) == 1
 
 
-PLACE = ("name", "title", "headings", "tableHead", "leftOut")
+PLACE = ("name", "title", "headings", "tableHead", "date", "leftOut")
 PLACED = Passage(
     *("id", "| Plus | 140 |", "plans/Health_Plus.pdf#page=2", "plans/Health_Plus.pdf"),
     title="Plans of 2026",
     headings=("Plans", "Premiums"),
     table_head="| Plan | Euros |\n| --- | --- |\n",
+    date="2025-03-01",
 )
 
 
@@ -192,6 +196,7 @@ async def test_an_index_that_this_app_made_gets_the_fields_it_lacks(
         "Plans of 2026",
         ["Plans", "Premiums"],
         PLACED.table_head,
+        "2025-03-01T00:00:00Z",
         "hidden sheet Pay",
     ]
     assert "old" in service.index.documents
@@ -212,6 +217,23 @@ async def test_an_index_stays_without_these_fields_where_the_app_may_not_change_
     assert service.index.documents["id"]["content"] == PLACED.content
     assert not service.index.documents["id"].keys() & {*PLACE}
     assert "stays without" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("Edm.String", PLACED.date), ("Edm.DateTimeOffset", PLACED.date), ("Edm.Int64", "")]
+)
+async def test_a_date_goes_into_an_index_of_others_that_has_such_a_field(
+    service: AISearchStandIn, one: AzureSearchIndex, kind: str, kept: str
+) -> None:
+    body = with_fingerprint(demo_index()).model_dump(mode="json", by_alias=True)
+    body["fields"].append({"name": "date", "type": kind})
+    service.add_index(IndexDefinition.model_validate(body))
+    await one.replace(FileEntry(PLACED.sourcefile, "1", [PLACED]))
+    assert service.bodies("create") == []
+    async with searching(service) as retriever:
+        for _ in range(2):  # the first answer tells which fields there are
+            (found,) = await retriever.read(PLACED.sourcefile, CONTEXT)
+            assert (found.date, found.title) == (kept, "")
 
 
 UNFIT: dict[str, tuple[IndexDefinition, tuple[str, ...]]] = {
