@@ -12,6 +12,8 @@ import xlsxwriter
 from pptx import Presentation
 
 from shared.reading import Page, UnreadableError
+from shared.reading.dates import date_of
+from shared.reading.limits import DOCUMENT_LIMITS
 from shared.reading.markup import html_to_markdown
 from shared.reading.readers import read_pages
 from shared.retrieval import day_in
@@ -260,8 +262,13 @@ DATED: dict[str, tuple[str, bytes, str]] = {
 @pytest.mark.parametrize("kind", DATED)
 def test_a_document_has_the_day_that_it_states(kind: str) -> None:
     suffix, data, day = DATED[kind]
-    pages = read_pages(data, suffix)
-    assert {one.date for one in pages} == {day}
+    assert date_of(data, suffix, DOCUMENT_LIMITS) == day
+
+
+@pytest.mark.parametrize("kind", ["when a PDF was changed", "one whose properties never end"])
+def test_pages_have_the_day_of_their_document_and_are_read_without_it(kind: str) -> None:
+    suffix, data, day = DATED[kind]
+    assert {one.date for one in read_pages(data, suffix)} == {day}
 
 
 ODD = (
