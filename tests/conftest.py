@@ -35,7 +35,8 @@ settings.register_profile("short", settings.get_profile("ci"), max_examples=30)
 settings.load_profile("short")
 
 LIVE = Path(__file__).parent / "live"
-SWAGGER = Path(__file__).parent / "app" / "test_fuzz_swagger.py"
+FUZZING = "test_fuzz*.py"
+"""Files whose requests are generated while tests are collected, in each process that collects."""
 CLIENTS = Path(__file__).parent / "clients"
 SLOWEST_FILES = 25
 """Of how many files the time is said at the end of a run with `--durations`."""
@@ -70,7 +71,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave the tests of real services to `make live`, and do not generate requests that only `make nightly` sends."""
     wanted = config.option.markexpr
     left_out = (collection_path == LIVE and wanted != "live") or (
-        collection_path == SWAGGER and "not nightly" in wanted
+        collection_path.match(FUZZING) and "not nightly" in wanted
     )
     return True if left_out else None
 

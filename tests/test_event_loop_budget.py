@@ -37,7 +37,7 @@ HOSTILE = (
     "<< ", "a <<b>c>>\n", ". ", '"', "\\", "🦷",
 )  # fmt: skip
 """What the texts repeat: white space, brackets, backticks, combining marks, one letter, no letter, parts of markers."""
-PIECES = [1, 64, LONGEST_TEXT, *(pytest.param(size, marks=pytest.mark.nightly) for size in (16, 1_000))]
+PIECES = [1, LONGEST_TEXT, *(pytest.param(size, marks=pytest.mark.nightly) for size in (16, 64, 1_000))]
 """Lengths of the pieces in which a text comes; the reader of chunks makes no longer ones."""
 QUESTION = ChatRequest(messages=(Message(Role.USER, "What does it pay?"),))
 FOUND = Retrieved(data_points=(DataPoint("a.pdf", "It pays."),), thoughts=())

@@ -21,6 +21,7 @@ from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.guarded import BAD
 from tests.app.test_answers import body
 from tests.app.test_multi_agent import ALPHA, BETA
+from tests.kinds import one_in
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.aging import age
 from tests.stand_ins.azurite import Azurite
@@ -30,7 +31,7 @@ from tests.stand_ins.rai_service import RaiStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-ins that the tests script."""
 
-KINDS = pytest.mark.parametrize("kind", ["folder", "queue"])
+KINDS = pytest.mark.parametrize("kind", one_in(2, ["queue", "folder"]))
 WORDS = "The Zanzibar merger is off."
 """What a user says that nobody else may read."""
 

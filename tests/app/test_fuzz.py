@@ -1,6 +1,6 @@
 """Requests that schemathesis makes of the OpenAPI document: nothing that a caller sends is unhandled or undescribed.
 
-Those of the Swagger document are in `test_fuzz_swagger`.
+They are sent nightly, and so are those of the Swagger document in `test_fuzz_swagger`.
 
 The checks are schemathesis's own: no fault of ours, and the status, content type, headers and body as described. What
 is left out of them, and why:
@@ -17,6 +17,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import jsonschema_rs
+import pytest
 import pytest_asyncio
 import schemathesis
 from schemathesis import Case
@@ -96,6 +97,7 @@ def check(case: Case, host: RunningHost) -> None:
         assert_that_what_it_took_was_described(case)
 
 
+@pytest.mark.nightly
 @openapi.parametrize()
 def test_a_request_made_of_the_openapi_document_is_handled_as_described(case: Case, checked: RunningHost) -> None:
     check(case, checked)

@@ -115,9 +115,9 @@ TEAMS = {"agent_framework_orchestrations", "shared.agents.team"}
     ("settings", "path", "chosen"),
     [
         ({"OPENAI": "no"}, "/chat/stream", BUILT_IN),
-        ({}, "/chat/stream", OPENAI),
+        pytest.param({}, "/chat/stream", OPENAI, marks=pytest.mark.nightly),
         ({"OPENAI": "no", "RAI_MODE": "enforce"}, "/chat/stream", BUILT_IN | SAFETY),
-        ({"CHAT_AGENT": "Researcher"}, "/chat/stream", OPENAI | AGENTS),
+        pytest.param({"CHAT_AGENT": "Researcher"}, "/chat/stream", OPENAI | AGENTS, marks=pytest.mark.nightly),
         ({"AGENTS_FILE": "team"}, "/multi-agent-chat/stream", OPENAI | AGENTS | TEAMS),
     ],
     ids=["embedded", "openai", "guarded", "agent", "team"],

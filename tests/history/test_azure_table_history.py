@@ -61,6 +61,7 @@ async def test_a_chat_of_one_session_that_is_deleted_and_begun_again_is_a_new_on
         await history.delete(owner, session)
 
 
+@pytest.mark.nightly
 async def test_a_write_replaces_what_is_there_and_adds_the_rest_however_much_it_is(history: AzureTableHistory) -> None:
     owner = new_owner()
     made = await history.create(owner, Mode.STANDARD, "t")
@@ -73,6 +74,7 @@ async def test_a_write_replaces_what_is_there_and_adds_the_rest_however_much_it_
         assert (shown.message_count, shown.last_message) == (len(kept), preview([*kept.values()][-1].content))
 
 
+@pytest.mark.nightly
 async def test_a_chat_takes_as_many_bytes_as_it_may_whether_in_one_write_or_in_many(
     history: AzureTableHistory,
 ) -> None:

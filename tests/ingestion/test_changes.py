@@ -168,9 +168,9 @@ WRITTEN = {"upload": THIRD, "overwrite": SECOND}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test of two changes each pair: `make test` takes half of them in a folder, a quarter in a container."""
+    """Give a test of two changes each pair: `make test` takes half of them in a folder, a sixth in a container."""
     if "second" in metafunc.fixturenames:
-        every, taken = (2, 0) if metafunc.cls is TestInAFolder else (4, 1)  # pyright: ignore[reportUnknownMemberType]
+        every, taken = (2, 0) if metafunc.cls is TestInAFolder else (6, 1)  # pyright: ignore[reportUnknownMemberType]
         pairs = [
             pytest.param(*first, second, marks=[] if (place + order) % every == taken else pytest.mark.nightly)
             for place, first in enumerate(FIRST_CHANGES)
