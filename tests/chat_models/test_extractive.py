@@ -127,7 +127,7 @@ async def test_a_message_that_asks_for_nothing_gets_a_sentence_about_what_can_be
 
 async def test_where_no_sentence_is_an_answer_the_nearest_passage_is_shown() -> None:
     got = await ask("Does the Standard plan pay for the hearing aid of my aunt in Japan?", EYES, URLAUB)
-    assert got.text.startswith(f"{SAYINGS['en'].nearest} The Standard plan pays up to 150 euros")
+    assert got.text.startswith(f"{SAYINGS['en'].nearest} Eye care: The Standard plan pays up to 150 euros")
     assert got.finished[0].answer_kind == "nearest"
 
 
@@ -207,9 +207,21 @@ async def test_a_compound_that_the_sources_have_is_not_taken_for_its_parts() -> 
 async def test_a_sentence_that_only_names_who_is_asked_for_brings_the_next_one_about_them() -> None:
     brook = said("Ada Brook was a mechanical engineer. The harbour is old. Brook built ships for Aldmoor Yard.")
     part = await ask("Which company did the mechanical engineer Ada Brook work for?", brook)
-    assert part.text == "Ada Brook was a mechanical engineer. [page.md] Brook built ships for Aldmoor Yard. [page.md]"
+    assert part.text == (
+        "Ada Brook was a mechanical engineer. The harbour is old. [page.md] "
+        "Brook built ships for Aldmoor Yard. [page.md]"
+    )
     whole = await ask("Is Ada Brook an engineer?", brook)
     assert whole.text == "Ada Brook was a mechanical engineer. [page.md]"
+
+
+@pytest.mark.parametrize(("village", "kind"), [("Aldmoor", "nearest"), ("Dunwick", "answer")])
+async def test_a_sentence_about_another_village_than_the_question_names_is_no_answer(village: str, kind: str) -> None:
+    question = f"What is the area of the village of {village}?"
+    rarities = {"area": 4.4, "village": 4.2, village.lower(): 6.6}
+    source = said("The area of the village of Dunwick is 1,705 hectares.")
+    request = ModelRequest((Message(Role.USER, question),), question, (source,), rarities=rarities)
+    assert (await answer(ExtractiveModel(), request)).finished[0].answer_kind == kind
 
 
 async def test_half_of_what_is_asked_is_no_answer() -> None:

@@ -208,7 +208,7 @@ async def test_the_whole_index_tells_that_a_name_is_not_in_it_and_that_other_wor
     museum: SqliteRetriever,
 ) -> None:
     assert (await answered(museum, "Who built the tower of Zanzibar?")).startswith(SAYINGS["en"].nearest)
-    assert "The Zeppelin museum stands by the lake. [en.md]" in await answered(museum, "Where is the Zeppelin tower?")
+    assert "The Zeppelin museum stands by the lake." in await answered(museum, "Where is the Zeppelin tower?")
 
 
 @pytest.mark.parametrize(
@@ -279,20 +279,20 @@ HARBOUR = {
     ),
     "tr": (
         "Müze saat kaçta açılıyor?",
-        "Müze saat dokuzda açılıyor. Vapurlar Kız Kulesi önünden geçer. Herkes Kız Kulesi ile fotoğraf çeker.",
+        "Müze saat dokuzda açılıyor.\nVapurlar Kız Kulesi önünden geçer. Herkes Kız Kulesi ile fotoğraf çeker.",
         "Kız Kulesi?",
     ),
-    "zh": ("博物馆几点开门？", "博物馆九点开门。老灯塔在港口。游客喜欢老灯塔。", "老灯塔？"),
+    "zh": ("博物馆几点开门？", "博物馆九点开门。\n老灯塔在港口。游客喜欢老灯塔。", "老灯塔？"),
 }
 
 
 @pytest.mark.parametrize("language", HARBOUR)
 async def test_followup_questions_come_from_text_without_headings_in_any_language(language: str) -> None:
     question, text, followup = HARBOUR[language]
-    source = Passage("p", text, "p.md", "p.md")
-    request = ModelRequest((Message(Role.USER, question),), question, (source,), want_followups=True)
+    sources = tuple(Passage(part, part, "p.md", "p.md") for part in text.splitlines())
+    request = ModelRequest((Message(Role.USER, question),), question, sources, want_followups=True)
     answered, *followups = (await answer(ExtractiveModel(), request)).text.split("\n")
     assert followups[0] == f"<<{followup}>>"
     assert followup.strip("¿?؟？") not in answered
     for one in followups:
-        assert "[p.md]" in await said(one.strip("<>"), source)
+        assert "[p.md]" in await said(one.strip("<>"), *sources)

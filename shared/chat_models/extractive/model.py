@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.extractive.questions import asks_for_nothing, followups, standalone_query, topic_questions
-from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, excerpt, written
+from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, written
 from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
 from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
@@ -125,9 +125,9 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     quotes = [] if is_foreign else _quotes(request, asked, relevant, said)
     text, kind = written(quotes), "answer"
     if not quotes:
-        if said or max((one.score for one in relevant), default=0.0) < _NEAR:
+        quotes = [] if said else best_quotes(relevant, least=_NEAR)
+        if not quotes:
             return _without_statements(request, language, "nothing", note, said=said)
-        quotes = [excerpt(relevant)]
         introduced = SAYINGS[language].nearest + (f" ({SAYINGS[foreign].name})" if foreign and is_foreign else "")
         text, kind = f"{introduced} {written(quotes)}{note}", "nearest"
     if request.want_followups:
@@ -140,12 +140,12 @@ def _quotes(
 ) -> list[Quote]:
     """Choose what answers the question; where it goes on from the last answer, not only what that has already."""
     quotes = best_quotes(relevant, said, _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS)
-    quoted = [one for quote in quotes for one in quote]
     answer = next((one.content for one in reversed(request.messages) if one.role is Role.ASSISTANT), "")
-    if standalone_query(asked) == standalone_query(asked[-1:]) or any(one.text not in answer for one in quoted):
+    is_new = any(all(one.text not in answer for one in quote) for quote in quotes)
+    if is_new or standalone_query(asked) == standalone_query(asked[-1:]):
         return quotes
     alone = best_quotes(scored(request.question, relevant, request.rarities), said)
-    return alone or [*quotes, *best_quotes(relevant, (*said, *quoted), most=1)]
+    return alone or [*quotes, *best_quotes(relevant, (*said, *(one for quote in quotes for one in quote)), most=1)]
 
 
 def _without_statements(

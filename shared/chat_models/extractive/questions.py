@@ -80,11 +80,7 @@ def asks_for_nothing(questions: Sequence[str]) -> bool:
 
 
 def standalone_query(questions: Sequence[str]) -> str:
-    """Return the last question, with words of earlier questions added if it refers to them.
-
-    Args:
-        questions: The user's questions, oldest first; at least one.
-    """
+    """Return the last question of some, oldest first, with words of earlier ones added if it refers to them."""
     *earlier, question = questions
     last = " ".join(question[:_LONGEST_QUESTION].split())
     known = set(subject_words(last))
@@ -100,14 +96,7 @@ def standalone_query(questions: Sequence[str]) -> str:
 
 
 def followups(statements: Sequence[Statement], answer: Sequence[Statement], asked: Sequence[str], language: str) -> str:
-    """Suggest at most three follow-up questions, as the prompt wants them: a line `<<question>>` each.
-
-    Args:
-        statements: All statements of the sources.
-        answer: The statements in the current answer.
-        asked: The user's questions so far.
-        language: Language of the follow-up questions.
-    """
+    """Suggest at most three follow-up questions about what was not said, a line `<<question>>` each."""
     languages = tuple({one.language: None for one in statements})
     known = [*filter(None, (_subject(one, languages) for one in (*asked, *(one.topic or "" for one in answer))))]
     said = {one.text for one in answer}

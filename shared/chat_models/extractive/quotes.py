@@ -14,6 +14,10 @@ MOST_STATEMENTS = 4
 """Maximum number of statements that an answer is made of."""
 _MIN_RELATIVE_SCORE = 0.7
 """Share of the best statement's relevance that each further statement must reach."""
+_SECOND = 0.35
+"""Factor for that share where the second statement is of the same source."""
+_SHORTEST_ANSWER = 300
+"""Characters to which an answer is filled with what is around its best statement."""
 _FIRST_WORDS = 3
 """Words of a sentence that can point back to the one before it."""
 _LATER = 0.98
@@ -30,28 +34,30 @@ type Quote = Sequence[Statement]
 
 
 def best_quotes(
-    statements: Sequence[Statement], known: Collection[Statement] = (), most: int = MOST_STATEMENTS
+    statements: Sequence[Statement],
+    known: Collection[Statement] = (),
+    most: int = MOST_STATEMENTS,
+    least: float = ENOUGH,
 ) -> list[Quote]:
     """Choose the statements that answer the question, and quote each with what it needs; the best first.
 
-    Args:
-        statements: The statements of all sources, with their relevance.
-        known: Statements that were already made and are not repeated.
-        most: How many statements to choose at most.
+    What is `known` is not repeated. `least` is the relevance that the best one has to have; where that is less than an
+    answer's, more around it is quoted.
     """
     chosen: list[Statement] = []
     quotes: list[set[int]] = []
     ranks = [one.score * _LATER**one.source for one in statements]
-    least = max(ranks, default=0.0) * _MIN_RELATIVE_SCORE
-    is_enough = any(one.score >= ENOUGH for one in statements)
+    further = max(ranks, default=0.0) * _MIN_RELATIVE_SCORE
+    is_enough = any(one.score >= least for one in statements)
     for place in sorted(range(len(ranks)), key=lambda place: -ranks[place]) if is_enough else ():
         one = statements[place]
-        # Who asks where somebody was born gets the sentence that names him, and the next one of its source.
-        goes_on = len(chosen) == 1 and chosen[0].share < WHOLE and chosen[0].source == one.source and not one.label
-        if len(chosen) == most or ranks[place] < least * (_MIN_RELATIVE_SCORE if goes_on else 1):
+        # Who asks where somebody was born gets the sentence that names him, and the next best one of its source.
+        goes_on = len(chosen) == 1 and chosen[0].share < WHOLE and not one.label
+        goes_on = goes_on and (one.source, one.topic) == (chosen[0].source, chosen[0].topic)
+        if len(chosen) == most or ranks[place] < further * (_SECOND if goes_on else 1):
             continue
         leads_nowhere = one.introduces and all(other.lead != one.text for other in statements[place + 1 : place + 2])
-        if leads_nowhere or any(is_duplicate(one, other) for other in (*known, *chosen)):
+        if (leads_nowhere and least == ENOUGH) or any(is_duplicate(one, other) for other in (*known, *chosen)):
             continue
         chosen.append(one)
         places = _needed(statements, place)
@@ -59,19 +65,25 @@ def best_quotes(
         first = next(quote for quote in quotes if not quote.isdisjoint(places))
         if first is not places:
             first |= quotes.pop()
+    if quotes and chosen[0].share < WHOLE and not chosen[0].label:
+        _fill(statements, quotes, _SHORTEST_ANSWER if least == ENOUGH else _LONGEST_QUOTE)
     return [[statements[place] for place in sorted(quote)] for quote in quotes]
 
 
-def excerpt(statements: Sequence[Statement]) -> Quote:
-    """Quote the best statement of all with as many around it as fit, the better ones first."""
-    ranks = [one.score * _LATER**one.source for one in statements]
-    places = _needed(statements, ranks.index(max(ranks)))
-    source = _source_of(statements, min(places))
-    while ends := [
-        end for end in (min(places) - 1, max(places) + 1) if end in source and _fit(statements, places | {end})
-    ]:
-        places.add(max(ends, key=lambda place: (statements[place].score, place)))
-    return [statements[place] for place in sorted(places)]
+def _fill(statements: Sequence[Statement], quotes: Sequence[set[int]], size: int) -> None:
+    """Add what is around the first quote until all have this many characters, and its last sentence is whole."""
+    first = quotes[0]
+    here = (statements[min(first)].source, statements[min(first)].topic, None)
+    around = {place for place, one in enumerate(statements) if (one.source, one.topic, one.label) == here}
+    around.difference_update(*quotes)
+    while True:
+        last = statements[max(first)]
+        is_short = sum(len(statements[place].text) for quote in quotes for place in quote) < size
+        is_cut = not (last.is_item or last.text.endswith(END_PUNCTUATION))
+        ends = {min(first) - 1, max(first) + 1} if is_short else {max(first) + 1} if is_cut else set[int]()
+        if not (ends := {end for end in ends & around if _fit(statements, {*first, end})}):
+            return
+        first.add(max(ends, key=lambda place: (statements[place].score, place)))
 
 
 def _needed(statements: Sequence[Statement], place: int) -> set[int]:

@@ -30,6 +30,8 @@ _CONTEXT_FACTOR = 0.95
 """Factor for a word that is only in what the statement stands under."""
 _PASSAGE_FACTOR = 0.4
 """Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
+_HEAVIER = 1.4
+"""How much heavier than any that it has is a word that its passage lacks, if a statement is about something else."""
 _BEST_BY_CHANCE = 3.7
 """How many standard deviations above the mean the best of a thousand passages is by chance: √(2 ln 1000)."""
 _UNSEEN = 80
@@ -37,9 +39,7 @@ _UNSEEN = 80
 WHOLE = 0.9
 """Share from which a statement holds the whole question, which is always enough."""
 _MIN_OVERLAP = 0.6
-"""A statement is a duplicate if its terms are a subset of another's and at least this share of them.
-
-Passages overlap, so the same sentence can be found twice."""
+"""Share of another's terms that a duplicate's are, at least. Passages overlap, so a sentence can be found twice."""
 _GRAMMAR = re.compile("[\u3040-\u309f]+")
 """Hiragana: Japanese writes with it what asks, and endings."""
 
@@ -54,9 +54,7 @@ class SubjectWord(NamedTuple):
 def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, SubjectWord]:
     """Return a text's subject words in order and without duplicates, keyed by their spelling without case.
 
-    Args:
-        text: The text.
-        languages: The languages of the statements that the words are compared with; none: that of the text.
+    `languages` are those of the statements that the words are compared with; none: that of the text.
     """
     text = text[:_LONGEST_QUESTION]
     own = language_of(text)
@@ -97,11 +95,8 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
     the geometric mean of the share and of how often it reaches so far. So shared words of a subject that all documents
     have are not enough, and in Chinese, where a question is many pairs of characters, fewer of them are.
 
-    Args:
-        question: The user's question.
-        statements: All statements of the sources.
-        rarities: Inverse document frequencies of words in the index, by `spelled`. That of a word that is not there is
-            made of the passages that have it.
+    `rarities` are the inverse document frequencies of words in the index, by `spelled`; that of another word is made of
+    the passages that have it.
     """
     languages = tuple(dict.fromkeys(one.language for one in statements))
     passages = {one.passage for one in statements}
@@ -120,9 +115,13 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
     said = frozenset[str]().union(*(_terms(question, language) for language in languages))
     found: list[Statement] = []
     for one in statements:
-        share = sum(weight * _presence(word, one) for word, weight, _ in asked) / total
+        held = [(_presence(word, one), weight) for word, weight, _ in asked]
+        share = sum(there * weight for there, weight in held) / total
         score = math.sqrt(share * max(share - mean, 0) / best)
         score = max(score, ENOUGH) if share > WHOLE else score
+        lacked = max((weight for there, weight in held if not there), default=0.0)
+        heaviest = max((weight for there, weight in held if there >= _CONTEXT_FACTOR), default=0.0)
+        score = min(score, WHOLE * ENOUGH) if lacked > _HEAVIER * heaviest else score
         # A statement that says nothing that the question does not is a heading, or a question itself.
         found.append(replace(one, share=share, score=0.0 if one.terms <= said else score))
     return found

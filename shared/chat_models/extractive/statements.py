@@ -9,7 +9,7 @@ import apsw.unicode
 
 from shared.words.terms import words
 
-_LONGEST_STATEMENT = 600
+_LONGEST_STATEMENT = 900
 """Maximum length of a statement in characters; a longer one is cut at a word."""
 _SHORTEST_CLAUSE = 200
 """Minimum length of a statement in a script without full stops, which ends at a space; the last can have half of it."""
