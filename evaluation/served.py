@@ -136,7 +136,8 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()  # ends when the parent does
+    while os.read(0, 1):  # ends when the parent does; `sys.stdin` would hold a lock that Python waits for at its end
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 

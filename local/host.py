@@ -165,22 +165,27 @@ def _routes(app: App, prefix: str) -> list[Route]:
     )
 
 
+def _say(text: str) -> None:
+    """Print a line in one write: the worker's thread logs to the same stream, and between two writes of `print`."""
+    print(f"{text}\n", end="", flush=True)
+
+
 async def _greet(options: Options, app: App, routes: list[Route], origin: str, prefix: str) -> None:
     base = f"{origin}/{prefix}".rstrip("/")
     for line in greeting.list_functions(app.functions, routes):
-        print(line, flush=True)
+        _say(line)
     problems, start_with = await greeting.find_problems(base, routes, prefix)
     if problems:
-        print("Not everything works yet:", *problems, sep="\n  ", flush=True)
-    print(f"Switchboard is ready: {base}", flush=True)
+        _say("\n  ".join(["Not everything works yet:", *problems]))
+    _say(f"Switchboard is ready: {base}")
     if start_with:
-        print(f"No language model answers. One runs on this machine, start with it: {start_with}", flush=True)
+        _say(f"No language model answers. One runs on this machine, start with it: {start_with}")
     page = await greeting.find_page(base, routes, prefix)
     command = greeting.try_line(base, routes, prefix, options.question)
     if command:
-        print(f"Try: {command}", flush=True)
+        _say(f"Try: {command}")
     if page:
-        print(f"In a browser: {page}", flush=True)
+        _say(f"In a browser: {page}")
     if options.opens:
         # A daemon, since some browsers run until their user leaves them.
         threading.Thread(target=greeting.open_page, args=(page,), daemon=True).start()
