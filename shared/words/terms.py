@@ -36,8 +36,8 @@ _HEAD = 4
 """Letters of a word's head. With 3 unlike words share one, with 5 fewer inflections do."""
 _SHORTEST_PREFIX = 5
 """Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
-_ELISION = re.compile(r"[^\W\d_]{1,2}['’](?=\w{3})")
-"""French and Italian articles, as in `l'élève`."""
+_ELISION = re.compile(r"[^\W\d_]{1,6}['’](?=\w{3})")
+"""French and Italian words that are shortened before another, as in `l'élève` and `dell'articolo`."""
 _IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|od[pst]|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
 """What parts the words in the name of a file, and its suffix."""
 _UNSPACED = re.compile(

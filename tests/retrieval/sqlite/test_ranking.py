@@ -35,6 +35,7 @@ from tests.retrieval.sqlite.filled_index import fill, found_in, opened
         ("Häuser", "Das Haus ist offen."),
         ("eleve", "Chaque élève reçoit un livre."),
         ("Élève", "Le livre de l'élève."),
+        ("articolo", "Il testo dell'articolo è lungo e la norma è del codice."),
         ("reimbursements", "The plan reimburses travel."),
         ("policy", "All policies end in May."),
         ("employees", "The employee's badge."),
