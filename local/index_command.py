@@ -134,7 +134,7 @@ class _Counted:
     def __init__(self, embedder: Embedder, tell: Callable[[int], None]) -> None:
         self._embedder = embedder
         self._tell = tell
-        self.model = embedder.model
+        self.model, self.part_size = embedder.model, embedder.part_size
         self.aclose = embedder.aclose
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:

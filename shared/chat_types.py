@@ -188,6 +188,8 @@ class Passage(msgspec.Struct, frozen=True):
     """The retriever's score for the query at hand, higher is better."""
     reranker_score: float | None = None
     """The semantic ranker's score, 0 to 4."""
+    closeness: float = 0.0
+    """How close its meaning is to the query's by their vectors: 0 as that of any passage or not known, 1 the same."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's captions, if they were asked for."""
     title: str = ""

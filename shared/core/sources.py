@@ -68,7 +68,9 @@ def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
                 texts.add(neighbour.whole)
                 first, second = sorted((passage, rest.pop(neighbour.id)), key=_place)
                 text = first.content + continuation(first.content, second)
-                passage = replace(first, content=text, score=passage.score, reranker_score=passage.reranker_score)  # noqa: PLW2901 (it grows)
+                passage = replace(  # noqa: PLW2901 (it grows)
+                    passage, id=first.id, content=text, headings=first.headings, table_head=first.table_head
+                )
         chosen.append(passage)
     return tuple(chosen)
 

@@ -14,7 +14,7 @@ from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin, fingerprint, has_version
 from shared.ingestion.page_images import PageImages
-from shared.ingestion.passages import MAX_PASSAGES, passages_of
+from shared.ingestion.passages import MAX_PASSAGES, parts_of, passages_of
 from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
@@ -22,7 +22,7 @@ from shared.reading.sandbox_messages import TextsSplit
 from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms
 
 _EMBEDDING_BATCH = 64
-"""Passages in one call of the embedder: with 500 tokens each, well below the limits of services."""
+"""Texts in one call of the embedder: with 500 tokens each, well below the limits of services."""
 _EMBEDDING_CALLS = 4
 """Calls of the embedder at the same time."""
 
@@ -173,10 +173,17 @@ async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, tar
         SwitchboardError: it cannot be indexed now.
     """
     name, (passages, terms, left_out) = document.name, read
-    vectors = await _embed(target.embedder, passages) if target.embedder else None
+    vectors = owners = None
+    if target.embedder:
+        texts: Sequence[str] = [passage.whole for passage in passages]
+        # Only the built-in index, which ranks by its own terms, has several vectors of a passage.
+        if target.index.stores_terms and (size := target.embedder.part_size):
+            parts = await asyncio.to_thread(parts_of, texts, size)
+            owners, texts = [place for place, _ in parts], [text for _, text in parts]
+        vectors = await _embed(target.embedder, texts)
     pictured = target.pages if _suffix(name) == ".pdf" else None
     image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
-    return FileEntry(name, known, passages, vectors, image_vectors, terms, left_out)
+    return FileEntry(name, known, passages, vectors, image_vectors, terms, left_out, owners)
 
 
 def indexed(entry: FileEntry) -> FileReport:
@@ -196,21 +203,21 @@ def _suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
-async def _embed(embedder: Embedder, passages: Sequence[Passage]) -> list[list[float]]:
-    """Compute one vector for each passage, in order.
+async def _embed(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
+    """Compute one vector for each text, in order.
 
     Raises:
         SwitchboardError: the first error of the embedder; the other calls are cancelled.
     """
     slots = asyncio.Semaphore(_EMBEDDING_CALLS)
 
-    async def embed(batch: Sequence[Passage]) -> list[list[float]]:
+    async def embed(batch: Sequence[str]) -> list[list[float]]:
         async with slots:
-            return await embedder.embed([passage.whole for passage in batch])
+            return await embedder.embed(batch)
 
     try:
         async with asyncio.TaskGroup() as group:
-            calls = [group.create_task(embed(batch)) for batch in batched(passages, _EMBEDDING_BATCH, strict=False)]
+            calls = [group.create_task(embed(batch)) for batch in batched(texts, _EMBEDDING_BATCH, strict=False)]
     except* SwitchboardError as faults:
         raise _first(faults) from None
     return list(chain.from_iterable(call.result() for call in calls))

@@ -24,8 +24,10 @@ _FAILED = (
 class LocalEmbedder:
     """An `Embedder` by a model that comes with the package of the extra `embeddings`."""
 
-    model = "multilingual-e5-small-q4"
+    model = "multilingual-e5-small-q4-parts"
     """Name of the model. Vectors of different models cannot be compared."""
+    part_size = 250
+    """Characters of a part: of a whole passage a small model keeps its subject, and loses most of what it says."""
 
     def __init__(self) -> None:
         self._sandbox = Sandbox(

@@ -202,7 +202,7 @@ class FileEntry(msgspec.Struct, frozen=True):
     passages: Sequence[Passage]
     """All passages of the file in order, at least one."""
     vectors: Sequence[Sequence[float]] | None = None
-    """One vector for each passage; None: there is no embedder."""
+    """One vector for each passage, or for each part of one; None: there is no embedder."""
     image_vectors: Sequence[Sequence[float] | None] | None = None
     """For each passage the vector of its page's image, or None if it has none; None: no images."""
     terms: Sequence[PassageTerms] | None = None
@@ -210,6 +210,8 @@ class FileEntry(msgspec.Struct, frozen=True):
     makes them itself."""
     left_out: str = ""
     """What of the file was not read; empty: nothing that is known."""
+    owners: Sequence[int] | None = None
+    """For each vector the place of its passage, if passages are embedded in parts; None: one vector a passage."""
 
 
 class PassageIndex(Protocol):
@@ -252,6 +254,11 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The embedding model's name. Vectors of different models cannot be compared."""
+        ...
+
+    @property
+    def part_size(self) -> int | None:
+        """Characters of the parts in which passages are embedded best; None: whole."""
         ...
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:

@@ -203,6 +203,11 @@ class TracedEmbedder:
         """The embedding model's name."""
         return self._embedder.model
 
+    @property
+    def part_size(self) -> int | None:
+        """See `Embedder.part_size`."""
+        return self._embedder.part_size
+
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`."""
         attributes: dict[str, AttributeValue] = {

@@ -168,6 +168,29 @@ async def test_a_refusal_across_languages_says_in_the_language_of_the_question_w
     assert "EMBEDDINGS" not in own.text
 
 
+ACCORDING_TO_VECTORS = Passage(
+    "p", "After five years of service you get 30 vacation days. They do not lapse at the end.", "leave.md", "leave.md"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "name"),
+    [
+        ("¿Cuántos días de vacaciones tengo después de cinco años?", "es", " (English)"),
+        ("How much holiday may a colleague take who has been here for long?", "en", ""),
+    ],
+)
+async def test_a_passage_that_vectors_place_near_is_shown_though_it_has_no_word_of_the_question(
+    question: str, language: str, name: str
+) -> None:
+    other = Passage("o", "Parking is free for all of us.", "o.md", "o.md", closeness=0.1)
+    near = replace(ACCORDING_TO_VECTORS, closeness=0.4)
+    text = await said(question, other, near)
+    assert text.startswith(f"{SAYINGS[language].nearest}{name} After five years of service you get 30 vacation days.")
+    assert text.endswith("[leave.md]")
+    assert (await said(question, other, ACCORDING_TO_VECTORS)).startswith(SAYINGS[language].nothing)
+
+
 async def test_a_language_that_is_not_known_is_not_taken_for_a_neighbour() -> None:
     for question in ("Je, mji mkuu wa Kenya ni upi?", "hi"):
         assert (await said(question, GLASSES)).startswith((SAYINGS["en"].nothing, SAYINGS["en"].about))

@@ -57,6 +57,8 @@ class MemoryIndex:
 class LengthEmbedder:
     """Embeds a text as its length."""
 
+    part_size: int | None = None
+
     def __init__(self, model: str = "length-1") -> None:
         self.model = model
         self.batches: list[int] = []

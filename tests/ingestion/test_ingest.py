@@ -284,6 +284,19 @@ async def test_a_file_that_has_become_unreadable_leaves_the_index(place: Workpla
     assert place.copies() == set()
 
 
+async def test_a_passage_is_embedded_in_parts_of_whole_sentences_where_the_model_wants_it(place: Workplace) -> None:
+    place.embedder = LengthEmbedder()
+    place.embedder.part_size = 20
+    sentences = ["It opens at nine.", "It is free.", "Bring a lamp, as it is dark inside.", "Go."]
+    place.write("a.md", " ".join(sentences))
+    await place.ingest()
+    assert place.index.vectors["a.md"] == [[float(len(" ".join(sentences)))]], "a service has one vector a passage"
+    place.index.stores_terms = True
+    place.embedder.model = "length-2"
+    await place.ingest()
+    assert place.index.vectors["a.md"] == [[17.0], [11.0], [35.0], [3.0]]
+
+
 async def test_a_fault_of_the_embedding_service_keeps_what_the_index_had(place: Workplace) -> None:
     place.embedder = LengthEmbedder()
     place.write("a.md", "Old.")

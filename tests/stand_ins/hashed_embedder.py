@@ -25,8 +25,9 @@ def hashed_vector(text: str, dims: int = DIMENSIONS) -> list[float]:
 class HashedEmbedder:
     """`hashed_vector` as an `Embedder`; `calls` holds the texts of each call."""
 
-    def __init__(self, model: str = "hashed", dims: int = DIMENSIONS) -> None:
+    def __init__(self, model: str = "hashed", dims: int = DIMENSIONS, part_size: int | None = None) -> None:
         self._model = model
+        self.part_size = part_size
         self._dims = dims
         self.calls: list[list[str]] = []
 

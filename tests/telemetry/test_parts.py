@@ -81,6 +81,7 @@ async def test_closing_a_traced_answer_early_closes_the_models(spans: Spans) -> 
 
 class Embedder:
     model = "vec"
+    part_size = None
 
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error

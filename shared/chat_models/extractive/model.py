@@ -16,7 +16,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelTex
 from shared.chat_models.extractive.questions import asks_for_nothing, followups, standalone_query, topic_questions
 from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, written
 from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
-from shared.chat_models.extractive.sayings import SAYINGS, reply_language, told_language
+from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.errors import BadRequest
@@ -28,12 +28,12 @@ MODEL = "extractive"
 
 _NEAR = 0.4
 """Relevance from which a statement is shown as the nearest one."""
+_CLOSE = 0.28
+"""Closeness of meaning from which a passage is shown as the nearest one. Other questions seldom have it."""
 _MOST_ADDED_STATEMENTS = 2
 """Maximum number of statements in an answer that adds to those of other agents."""
 _MOST_TITLES = 6
 """Titles of documents that are named where nothing else can be said."""
-_LONGEST_TITLE = 80
-"""Characters of a title that is named."""
 _DONE = "[[DONE]]"
 """Marker that ends a group chat. Used only if the agent's instructions contain it."""
 _WORD = re.compile(r"\s*\S+\s?")
@@ -72,13 +72,11 @@ class ExtractiveModel:
             return
         # In a thread: analysing many long sources takes long and would block the event loop's other streams.
         text, kind = await asyncio.to_thread(_answer, request, context.accept_language)
-        reason = "stop"
-        for count, word in enumerate(_WORD.findall(text)):
-            if request.max_tokens is not None and count >= request.max_tokens:
-                reason = "length"
-                break
+        every = _WORD.findall(text)
+        for word in (shown := every[: request.max_tokens]):
             yield ModelText(word)
             await asyncio.sleep(0)  # lets other tasks run between two words
+        reason = "length" if len(shown) < len(every) else "stop"
         yield ModelFinished(reason, Usage(0, 0), answer_kind=kind)
 
     async def check(self) -> PartHealth:
@@ -121,15 +119,17 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
     relevant = scored(standalone_query(asked), read_sources(passages), request.rarities)
     own, foreign = told_language(request.question), told_language(sample)
-    is_foreign = own is not None and foreign is not None and own != foreign
-    quotes = [] if is_foreign else _quotes(request, asked, relevant, said)
+    quotes = [] if own and foreign and own != foreign else _quotes(request, asked, relevant, said)
     text, kind = written(quotes), "answer"
     if not quotes:
-        quotes = [] if said else best_quotes(relevant, least=_NEAR)
+        closest = max((passage.closeness for passage in passages), default=0.0)
+        meant = [one for one in relevant if passages[one.source].closeness == closest >= _CLOSE]
+        quotes = [] if said else best_quotes(meant, most=1, least=0.0) or best_quotes(relevant, least=_NEAR)
         if not quotes:
             return _without_statements(request, language, "nothing", note, said=said)
-        introduced = SAYINGS[language].nearest + (f" ({SAYINGS[foreign].name})" if foreign and is_foreign else "")
-        text, kind = f"{introduced} {written(quotes)}{note}", "nearest"
+        foreign = told_language(passages[quotes[0][0].source].content)
+        name = f" ({SAYINGS[foreign].name})" if own and foreign and own != foreign else ""
+        text, kind = f"{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
     if request.want_followups:
         text += followups(relevant, [one for quote in quotes for one in quote], asked, language)
     return text, kind
@@ -153,7 +153,7 @@ def _without_statements(
 ) -> _Reply:
     """Make the reply to a question that no statement answers, and to a message that asks for nothing."""
     titles = request.titles or dict.fromkeys(source.title or source.sourcefile for source in request.sources)
-    named = [title[:_LONGEST_TITLE] for title in titles][:_MOST_TITLES]
+    named = [title[:LONGEST_TOPIC] for title in titles][:_MOST_TITLES]
     sayings = SAYINGS[language]
     about = f"{sayings.about} {', '.join(named)}." if named else ""
     if said:

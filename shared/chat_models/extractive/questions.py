@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 
 from shared.chat_models.extractive.relevance import subject_words
-from shared.chat_models.extractive.sayings import GREETINGS, SAYINGS
+from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.words.stop_words import LIGHT
 from shared.words.terms import spelled, words
@@ -55,8 +55,6 @@ _AUXILIARY = re.compile(
 
 _MOST_FOLLOWUPS = 3
 """Maximum number of follow-up questions."""
-_LONGEST_TOPIC = 80
-"""Maximum length of a topic in a follow-up question, in characters."""
 
 _QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_TOPIC = 6
@@ -105,7 +103,7 @@ def followups(statements: Sequence[Statement], answer: Sequence[Statement], aske
     found: list[str] = []
     for topic in _topics(sorted(unsaid, key=lambda one: one.sourcepage not in answering)):
         subject = _subject(topic, languages)
-        if len(topic) <= _LONGEST_TOPIC and subject and not any(subject <= one or one <= subject for one in known):
+        if len(topic) <= LONGEST_TOPIC and subject and not any(subject <= one or one <= subject for one in known):
             known.append(subject)
             found.append(topic)
         if len(found) == _MOST_FOLLOWUPS:

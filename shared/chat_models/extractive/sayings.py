@@ -8,6 +8,8 @@ from typing import NamedTuple
 from shared.words.stop_words import STOP_WORDS, stop_words_in
 from shared.words.terms import spelled, words
 
+LONGEST_TOPIC = 80
+"""Maximum length of a topic that is named, in characters."""
 _LONGEST_TEXT = 2_000
 """Characters of a text that its language is told by."""
 _CHARACTERS_EACH = 40

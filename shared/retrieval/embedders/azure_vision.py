@@ -51,6 +51,8 @@ class VisionEmbedder:
         options: Further options of the SDK's client.
     """
 
+    part_size = None
+
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._endpoint = endpoint.rstrip("/")
         self._credential = credential_of(key)

@@ -53,6 +53,8 @@ _decoder = msgspec.json.Decoder(_Vectors)
 class OpenAIEmbedder:
     """An `Embedder` that calls `POST /embeddings`."""
 
+    part_size = None
+
     def __init__(self, service: OpenAIService, model: ServedModel) -> None:
         self._service = service
         self._model = model

@@ -21,10 +21,11 @@ from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 _log = logging.getLogger("switchboard.retrieval")
 
-SCHEMA_VERSION = 7
-"""Version of the schema, stored in the file's `user_version` by `_DATES`. 0 means that the file has no schema."""
-_OLDER_VERSIONS = (1, 2, 3, 4, 5, 6)
-"""Versions without `_DATES`. Those before 6 have other terms, those before 5 no `_NOTES`, before 4 no `_PLACES`."""
+SCHEMA_VERSION = 8
+"""Version of the schema, stored in the file's `user_version` by `_PARTS`. 0 means that the file has no schema."""
+_OLDER_VERSIONS = (1, 2, 3, 4, 5, 6, 7)
+"""Versions without `_PARTS`. Those before 7 have no `_DATES`, before 6 other terms, before 5 no `_NOTES`, before 4 no
+`_PLACES`."""
 
 _SCHEMA = """
 CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -80,8 +81,15 @@ END;
 _NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT '';"
 """What was not read of a file."""
 
-_DATES = "ALTER TABLE passages ADD COLUMN date TEXT NOT NULL DEFAULT ''; PRAGMA user_version = 7"
+_DATES = "ALTER TABLE passages ADD COLUMN date TEXT NOT NULL DEFAULT '';"
 """The day that a passage's document states as its own."""
+
+_PARTS = """
+CREATE TABLE vector_parts (rowid INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL) STRICT;
+CREATE INDEX vector_parts_by_passage ON vector_parts (passage);
+PRAGMA user_version = 8;
+"""
+"""Whose vector each row of `passage_vectors` is: passages can have several, one for each of their parts."""
 
 _CACHE_KIB = 8192
 """Memory of a connection for pages of the file: a search reads some hundred, all over the file."""
@@ -115,7 +123,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
             if db.pragma("user_version") in _OLDER_VERSIONS:
                 _upgrade(db)
             elif not has_schema(db):
-                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES + _DATES)
+                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES + _DATES + _PARTS)
         return db
 
 
@@ -167,23 +175,31 @@ def has_schema(db: apsw.Connection) -> bool:
 
 
 def _upgrade(db: apsw.Connection) -> None:
-    """Make the terms of the passages anew. Files and vectors stay as they are, until they are indexed again."""
+    """Add what the file lacks. Files and vectors stay as they are, until they are indexed again."""
     version = db.pragma("user_version")
-    db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
-    db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
-    db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
-    db.execute((_PLACES if version < 4 else "") + _TERMS)
-    db.execute((_NOTES if version < 5 else "") + _DATES)
+    db.execute((_NOTES if version < 5 else "") + (_DATES if version < 7 else "") + _PARTS)
+    if embedding_info(db):
+        db.execute("INSERT INTO vector_parts (rowid, passage) SELECT rowid, rowid FROM passage_vectors")
     files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
-    for sourcefile in files:
-        rows = db.execute(
-            "SELECT rowid, table_head || content, title, headings FROM passages WHERE sourcefile = ?", (sourcefile,)
-        )
-        found = msgspec.convert(rows.fetchall(), list[tuple[int, str, str, str]])
-        contexts = (context_of(sourcefile, title, msgspec.json.decode(path)) for _, _, title, path in found)
-        made = terms_of_file([(row[1], context) for row, context in zip(found, contexts, strict=True)])
-        add_terms(db, zip((row[0] for row in found), made, strict=True))
+    if version < 6:
+        db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
+        db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
+        db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
+        db.execute((_PLACES if version < 4 else "") + _TERMS)
+        for sourcefile in files:
+            _renew_terms(db, sourcefile)
     _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
+
+
+def _renew_terms(db: apsw.Connection, sourcefile: str) -> None:
+    """Make the terms of a file's passages anew."""
+    rows = db.execute(
+        "SELECT rowid, table_head || content, title, headings FROM passages WHERE sourcefile = ?", (sourcefile,)
+    )
+    found = msgspec.convert(rows.fetchall(), list[tuple[int, str, str, str]])
+    contexts = (context_of(sourcefile, title, msgspec.json.decode(path)) for _, _, title, path in found)
+    made = terms_of_file([(row[1], context) for row, context in zip(found, contexts, strict=True)])
+    add_terms(db, zip((row[0] for row in found), made, strict=True))
 
 
 def _old_tokenizer(_db: apsw.Connection, _args: list[str]) -> Callable[[bytes, int, str | None], Iterable[str]]:

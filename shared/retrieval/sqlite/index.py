@@ -70,9 +70,9 @@ class SqliteIndex:
         """
         for entry in entries:
             if entry.vectors is not None and (
-                self._embedding_model is None or len(entry.vectors) != len(entry.passages)
+                self._embedding_model is None or len(entry.vectors) != len(entry.owners or entry.passages)
             ):
-                raise ValueError("vectors need the name of their model, and there must be one a passage")
+                raise ValueError("vectors need the name of their model, and there must be one a passage or part")
             if entry.terms is not None and len(entry.terms) != len(entry.passages):
                 raise ValueError("there must be the terms of each passage")
 
@@ -114,7 +114,8 @@ class SqliteIndex:
         add_terms(db, zip(rowids, terms, strict=True))
         if entry.vectors and self._embedding_model is not None:
             _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(entry.vectors[0])))
-            _add_vectors(db, rowids, entry.vectors)
+            owners = rowids if entry.owners is None else [rowids[place] for place in entry.owners]
+            _add_vectors(db, owners, entry.vectors)
         else:
             _drop_vectors_if_empty(db)
 
@@ -143,11 +144,12 @@ def _fingerprints(db: apsw.Connection, query: str, name: str) -> list[tuple[str,
 
 def _remove(db: apsw.Connection, sourcefile: str) -> None:
     rowids = [row[0] for row in db.execute("SELECT rowid FROM passages WHERE sourcefile = ?", (sourcefile,))]
-    tables = ["stemmed", "passages"]
+    parts = [db.execute("SELECT rowid FROM vector_parts WHERE passage = ?", (rowid,)).fetchall() for rowid in rowids]
+    removed = {"stemmed": rowids, "passages": rowids, "vector_parts": [row[0] for of_one in parts for row in of_one]}
     if embedding_info(db):
-        tables.insert(0, "passage_vectors")
-    for table in tables:
-        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(rowid,) for rowid in rowids])  # noqa: S608 (ours)
+        removed["passage_vectors"] = removed["vector_parts"]
+    for table, rows in removed.items():
+        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(rowid,) for rowid in rows])  # noqa: S608 (ours)
     db.execute("DELETE FROM files WHERE sourcefile = ?", (sourcefile,))
 
 
@@ -194,15 +196,19 @@ def _drop_vectors_if_empty(db: apsw.Connection) -> None:
 
 
 def _drop_vectors(db: apsw.Connection) -> None:
-    db.execute("DROP TABLE IF EXISTS passage_vectors; DELETE FROM embedding")
+    db.execute("DROP TABLE IF EXISTS passage_vectors; DELETE FROM embedding; DELETE FROM vector_parts")
 
 
-def _add_vectors(db: apsw.Connection, rowids: Sequence[int], vectors: Sequence[Sequence[float]]) -> None:
-    rows = [
-        (rowid, blob)
-        for rowid, vector in zip(rowids, vectors, strict=True)
+def _add_vectors(db: apsw.Connection, owners: Sequence[int], vectors: Sequence[Sequence[float]]) -> None:
+    blobs = [
+        (owner, blob)
+        for owner, vector in zip(owners, vectors, strict=True)
         if (blob := vector_blob(vector)) is not None
     ]
+    added = db.executemany(
+        "INSERT INTO vector_parts (passage) VALUES (?) RETURNING rowid", [(owner,) for owner, _ in blobs]
+    )
+    rows = [(row[0], blob) for row, (_, blob) in zip(added, blobs, strict=True)]
     db.executemany("INSERT INTO passage_vectors (rowid, embedding) VALUES (?, ?)", rows)
 
 

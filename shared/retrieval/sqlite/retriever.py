@@ -6,9 +6,10 @@ for text, the cosine for vectors, and the fused score for hybrid, at most 2/61 (
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import apsw
@@ -21,6 +22,7 @@ from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding
 from shared.retrieval.sqlite.search import (
     RankedByText,
     Ranking,
+    closeness_of,
     extent_of,
     is_visible,
     load_passages,
@@ -201,7 +203,8 @@ class SqliteRetriever:
             if texts is not None:
                 # The words of another language find what has them by chance, and would push out what is meant.
                 ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
-            found, titles = _best(db, ranking, query), titles_in(db, query.access)
+            found = _best(db, ranking, query, closeness_of(db, vector, nearest))
+            titles = titles_in(db, query.access)
             return SearchResult(found, mode, rarities=texts.rarities if texts else {}, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), mode)
@@ -213,9 +216,11 @@ def _contents(db: apsw.Connection) -> _Contents:
     return _Contents(documents, passages, embedding_info(db))
 
 
-def _best(db: apsw.Connection, ranking: Ranking, query: SearchQuery) -> tuple[Passage, ...]:
+def _best(
+    db: apsw.Connection, ranking: Ranking, query: SearchQuery, closeness: Mapping[int, float] = MappingProxyType({})
+) -> tuple[Passage, ...]:
     minimum = -math.inf if query.minimum_score is None else query.minimum_score
-    return load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum])
+    return load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
 
 
 async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -30,6 +31,10 @@ from shared.words.terms import words as words_of
 _UNSEEN = 80
 """Passages without any of a question's words that each index is taken to have beside its own when it tells how rare
 these are. Else a word that is nowhere would weigh several times one that the only passage has."""
+_SAMPLED = 200
+"""Vectors that tell how close an average one is."""
+_PARTS_EACH, _LEAST_PARTS = 4, 200
+"""Vectors to look at for each passage that is wanted, as passages have several, and in all."""
 _MOST_TITLES, _MOST_FILES = 6, 20
 """Titles to return, and files to look at for them: the rights of each have to be checked."""
 
@@ -130,21 +135,43 @@ def _first_of(
 
 
 def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[float], limit: int) -> Ranking:
-    """Find the passages with the most similar vectors. The score is the cosine, -1 to 1."""
+    """Find the passages with the most similar vectors. The score is the cosine of its best part, -1 to 1."""
     blob = vector_blob(vector)
     if blob is None:
         return ()
     condition, values = _filter(query)
-    among = f"AND rowid IN (SELECT rowid FROM passages WHERE TRUE {condition})" if condition else ""  # noqa: S608
+    allowed = f"SELECT rowid FROM passages WHERE TRUE {condition}"  # noqa: S608 (ours)
+    among = f"AND rowid IN (SELECT rowid FROM vector_parts WHERE passage IN ({allowed}))" if condition else ""  # noqa: S608
     rows = db.execute(
-        "SELECT rowid, 1 - distance FROM passage_vectors "  # noqa: S608 (the parts are ours)
-        f"WHERE embedding MATCH :vector AND k = :limit {among} ORDER BY distance",
-        {**values, "vector": blob, "limit": limit},
+        "SELECT passage, 1 - distance FROM (SELECT rowid, distance FROM passage_vectors "  # noqa: S608 (ours)
+        f"WHERE embedding MATCH :vector AND k = :limit {among}) JOIN vector_parts USING (rowid) ORDER BY distance",
+        {**values, "vector": blob, "limit": max(_PARTS_EACH * limit, _LEAST_PARTS)},
     )
-    return msgspec.convert(rows.fetchall(), list[tuple[int, float]])
+    best = dict(reversed(msgspec.convert(rows.fetchall(), list[tuple[int, float]])))
+    return sorted(best.items(), key=lambda one: -one[1])[:limit]
 
 
-def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
+def closeness_of(db: apsw.Connection, vector: Sequence[float], nearest: Ranking) -> dict[int, float]:
+    """Tell how close the nearest passages are: where between an average passage of the index and the same vector.
+
+    Cosines alone do not tell it: each model has them in a narrow range of its own, and each language its place in it.
+    """
+    newest = db.execute("SELECT max(rowid) FROM vector_parts").get or 0
+    average: float = db.execute(
+        "SELECT ifnull(avg(1 - vec_distance_cosine(embedding, :vector)), 1) FROM passage_vectors "  # noqa: S608 (ours)
+        f"WHERE rowid IN {_LISTED} AND rowid NOT IN (SELECT rowid FROM vector_parts WHERE passage = :best)",
+        {
+            "vector": vector_blob(vector),
+            "rowids": _json(list(range(1, newest + 1, newest // _SAMPLED + 1))),
+            "best": nearest[0][0] if nearest else 0,
+        },
+    ).get
+    return {rowid: (cosine - average) / (1 - average) for rowid, cosine in nearest} if average < 1 else {}
+
+
+def load_passages(
+    db: apsw.Connection, ranking: Ranking, closeness: Mapping[int, float] = MappingProxyType({})
+) -> tuple[Passage, ...]:
     """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM passages "  # noqa: S608 (ours)
@@ -152,7 +179,7 @@ def load_passages(db: apsw.Connection, ranking: Ranking) -> tuple[Passage, ...]:
         {"rowids": _json([rowid for rowid, _ in ranking])},
     )
     found = {row.rowid: row for row in msgspec.convert(rows.fetchall(), list[_Row])}
-    return tuple(_passage(found[rowid], score) for rowid, score in ranking if rowid in found)
+    return tuple(_passage(found[rowid], score, closeness.get(rowid, 0.0)) for rowid, score in ranking if rowid in found)
 
 
 def titles_in(db: apsw.Connection, access: Access | None) -> tuple[str, ...]:
@@ -221,7 +248,7 @@ class _Row(NamedTuple):
 _COLUMNS = ", ".join(_Row._fields)
 
 
-def _passage(row: _Row, score: float | None) -> Passage:
+def _passage(row: _Row, score: float | None, closeness: float = 0.0) -> Passage:
     return Passage(
         id=row.id,
         content=row.content,
@@ -235,6 +262,7 @@ def _passage(row: _Row, score: float | None) -> Passage:
         oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
         groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),
         score=score,
+        closeness=closeness,
     )
 
 

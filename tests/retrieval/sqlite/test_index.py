@@ -234,9 +234,8 @@ CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
 END;
 """,
 }
-_OLD_TERMS[4] = _OLD_TERMS[5] = _OLD_TERMS[6] = _OLD_TERMS[3].replace(
-    "BLOB NOT NULL", "BLOB NOT NULL, context BLOB NOT NULL", 1
-)
+_OLD_TERMS[6] = _OLD_TERMS[7] = ""
+_OLD_TERMS[4] = _OLD_TERMS[5] = _OLD_TERMS[3].replace("BLOB NOT NULL", "BLOB NOT NULL, context BLOB NOT NULL", 1)
 """The tables of terms that each earlier version of the schema had, with their rows."""
 
 
@@ -244,8 +243,11 @@ def make_old(path: Path, version: int) -> None:
     """Give an index the tables of an earlier version."""
     db = apsw.Connection(str(path))
     db.register_fts5_tokenizer("switchboard", lambda _db, _args: lambda utf8, _flags, _locale: utf8.decode().split())
-    db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
-    db.execute("ALTER TABLE passages DROP COLUMN date")
+    db.execute("DROP TABLE vector_parts")
+    if version < 6:
+        db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
+    if version < 7:
+        db.execute("ALTER TABLE passages DROP COLUMN date")
     if version < 5:
         db.execute("ALTER TABLE files DROP COLUMN left_out")
     for column in ("title", "headings", "table_head") if version < 4 else ():

@@ -1,6 +1,7 @@
 """Searches by vectors, alone and beside those by text."""
 
 from collections.abc import AsyncGenerator, Sequence
+from copy import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from shared.retrieval import FileEntry, Retriever, SearchQuery
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.retrieval.retriever_contract import CONTEXT, LIBRARY, RetrieverContract, passage
 from tests.retrieval.sqlite.filled_index import fill, opened
-from tests.stand_ins.hashed_embedder import HashedEmbedder
+from tests.stand_ins.hashed_embedder import HashedEmbedder, hashed_vector
 
 
 class TestSqliteByVector(RetrieverContract):
@@ -132,6 +133,29 @@ async def test_the_words_of_another_language_do_not_count_beside_vectors(path: P
     assert found.passages[0].score == pytest.approx(1 / 61)
     assert (found.mode, found.foreign, found.note) == (RetrievalMode.HYBRID, None, None)
     assert "EMBEDDINGS=local" not in health.detail
+
+
+async def test_a_passage_is_found_by_its_best_part_and_comes_once(path: Path) -> None:
+    texts = [["Parking is free.", "Dental care is paid."], ["Dental bills take a week.", "Eyes are free."], ["Parking"]]
+    passages = [passage(f"p{number}", " ".join(parts)) for number, parts in enumerate(texts)]
+    owners = [number for number, parts in enumerate(texts) for _ in parts]
+    vectors = [hashed_vector(part) for parts in texts for part in parts]
+    index = SqliteIndex(path, "hashed")
+    await index.replace(FileEntry("a.md", "1", passages, vectors, owners=owners))
+    await index.replace(FileEntry("b.md", "1", [passage("b", "Holidays.")], [hashed_vector("Holidays.")]))
+    query = SearchQuery("Dental care is paid.", RetrievalMode.VECTORS, top=10)
+    async with opened(path, HashedEmbedder()) as retriever:
+        found = (await retriever.search(query, CONTEXT)).passages
+        by_text = (await retriever.search(replace(query, mode=RetrievalMode.TEXT), CONTEXT)).passages
+        await index.remove("a.md")
+        rest = (await retriever.search(query, CONTEXT)).passages
+    await index.aclose()
+    assert [one.id for one in found[:2]] == ["p0", "p1"]
+    assert sorted(one.id for one in found) == ["b", "p0", "p1", "p2"]
+    assert found[0].score == found[0].closeness == pytest.approx(1)
+    assert found[0].closeness > found[1].closeness > found[-1].closeness
+    assert {one.closeness for one in by_text} == {0.0}
+    assert [one.id for one in rest] == ["b"]
 
 
 async def test_an_index_of_another_embedding_model_asks_for_indexing(path: Path) -> None:
