@@ -145,20 +145,25 @@ async def test_a_folder_is_compared_without_holding_all_of_it() -> None:
             for number in range(0, count + 2 * gone, 2):
                 yield f"{number:05}.md", f"folder:{number:064}:{number:064}"
 
-    tracemalloc.start()
-    try:
-        async with comparing(Large()) as comparison:
-            listing = (FoundFile(Path(f"/{number}"), f"{number:05}.md", 1) for number in range(count))
-            await comparison.run(lambda: comparison.add_files(listing))
-            total = await comparison.total(Origin.FOLDER)
-            removed = sum([1 async for _ in comparison.gone(Origin.FOLDER)])
-            known = [found.known is not None async for found in comparison.files()]
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert (total, removed) == (count + gone, gone)
-    assert known == [True, False] * (count // 2)
-    assert most < 600_000
+    async def compared() -> int:
+        """Bytes at most, of all threads of this process."""
+        tracemalloc.start()
+        try:
+            async with comparing(Large()) as comparison:
+                listing = (FoundFile(Path(f"/{number}"), f"{number:05}.md", 1) for number in range(count))
+                await comparison.run(lambda: comparison.add_files(listing))
+                total = await comparison.total(Origin.FOLDER)
+                removed = sum([1 async for _ in comparison.gone(Origin.FOLDER)])
+                known = [found.known is not None async for found in comparison.files()]
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert (total, removed) == (count + gone, gone)
+        assert known == [True, False] * (count // 2)
+        return most
+
+    # What an earlier test has left to its threads may be done during one of them.
+    assert min([await compared() for _ in range(3)]) < 600_000
 
 
 async def test_a_second_run_touches_nothing(place: Workplace) -> None:
