@@ -190,6 +190,8 @@ class Passage(msgspec.Struct, frozen=True):
     """The semantic ranker's score, 0 to 4."""
     closeness: float = 0.0
     """How close its meaning is to the query's by their vectors: 0 as that of any passage or not known, 1 the same."""
+    closest: str = ""
+    """The part of the text that makes it so close; empty: the whole, or not known."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's captions, if they were asked for."""
     title: str = ""

@@ -14,12 +14,12 @@ from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin, fingerprint, has_version
 from shared.ingestion.page_images import PageImages
-from shared.ingestion.passages import MAX_PASSAGES, parts_of, passages_of
+from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.reading.sandbox_messages import TextsSplit
-from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms
+from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms, parts_of
 
 _EMBEDDING_BATCH = 64
 """Texts in one call of the embedder: with 500 tokens each, well below the limits of services."""

@@ -95,6 +95,27 @@ def day_in(text: str) -> str:
     return str(day) if is_stated else ""
 
 
+def parts_of(texts: Sequence[str], size: int) -> list[tuple[int, str]]:
+    """Cut texts into parts of whole sentences, in order, each with the place of its text.
+
+    Args:
+        texts: The texts.
+        size: Characters of a part, more only if a sentence has more.
+    """
+    from apsw.unicode import sentence_iter  # only vectors in parts need it
+
+    parts: list[tuple[int, str]] = []
+    for place, text in enumerate(texts):
+        part = ""
+        for sentence in sentence_iter(text):
+            if part.strip() and len(part) + len(sentence.rstrip()) > size:
+                parts.append((place, part.strip()))
+                part = ""
+            part += sentence
+        parts.append((place, part.strip()))
+    return parts
+
+
 def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:
     """Choose what a name means of the passages that have it: those of the page, or else those of the file.
 

@@ -189,6 +189,9 @@ async def test_a_passage_that_vectors_place_near_is_shown_though_it_has_no_word_
     assert text.startswith(f"{SAYINGS[language].nearest}{name} After five years of service you get 30 vacation days.")
     assert text.endswith("[leave.md]")
     assert (await said(question, other, ACCORDING_TO_VECTORS)).startswith(SAYINGS[language].nothing)
+    rules = "These rules are for all who work here, wherever that is. " * 15
+    long = replace(near, content=f"{rules}\n\n{near.content}", closest=near.content)
+    assert near.content in await said(question, other, long)
 
 
 async def test_a_language_that_is_not_known_is_not_taken_for_a_neighbour() -> None:

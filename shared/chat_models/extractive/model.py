@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from copy import replace
 from typing import Literal
 from uuid import uuid4
 
@@ -123,7 +124,9 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     text, kind = written(quotes), "answer"
     if not quotes:
         closest = max((passage.closeness for passage in passages), default=0.0)
-        meant = [one for one in relevant if passages[one.source].closeness == closest >= _CLOSE]
+        near = [one for one in relevant if passages[one.source].closeness == closest >= _CLOSE]
+        parts = (read_statement(Statement(passages[one.source].closest), "", one.language) for one in near)
+        meant = [replace(one, score=float(len(one.terms & part.terms))) for one, part in zip(near, parts, strict=True)]
         quotes = [] if said else best_quotes(meant, most=1, least=0.0) or best_quotes(relevant, least=_NEAR)
         if not quotes:
             return _without_statements(request, language, "nothing", note, said=said)

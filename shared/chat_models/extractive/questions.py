@@ -65,11 +65,7 @@ _LENGTHS = range(2, 7)
 
 
 def asks_for_nothing(questions: Sequence[str]) -> bool:
-    """Whether the last message asks nothing that documents could tell: a greeting, thanks, who or what is here.
-
-    Args:
-        questions: The user's questions, oldest first; at least one.
-    """
+    """Whether the last of some questions asks nothing that documents could tell: a greeting, thanks, who is here."""
     question = questions[-1][:_LONGEST_QUESTION]
     if subject_words(question).keys() - GREETINGS.keys():
         return False

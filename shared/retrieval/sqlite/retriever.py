@@ -17,12 +17,13 @@ import msgspec
 
 from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
-from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, whole
+from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, parts_of, whole
 from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
 from shared.retrieval.sqlite.search import (
     RankedByText,
     Ranking,
     closeness_of,
+    closest_part,
     extent_of,
     is_visible,
     load_passages,
@@ -203,9 +204,13 @@ class SqliteRetriever:
             if texts is not None:
                 # The words of another language find what has them by chance, and would push out what is meant.
                 ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
-            found = _best(db, ranking, query, closeness_of(db, vector, nearest))
+            closeness = closeness_of(db, vector, nearest)
+            found = _best(db, ranking, query, closeness)
+            if closeness and embedder.part_size:
+                part = closest_part(db, nearest[0][0], vector)
+                found = [_with_part(one, part, embedder.part_size, closeness[nearest[0][0]]) for one in found]
             titles = titles_in(db, query.access)
-            return SearchResult(found, mode, rarities=texts.rarities if texts else {}, titles=titles)
+            return SearchResult(tuple(found), mode, rarities=texts.rarities if texts else {}, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), mode)
 
@@ -221,6 +226,13 @@ def _best(
 ) -> tuple[Passage, ...]:
     minimum = -math.inf if query.minimum_score is None else query.minimum_score
     return load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
+
+
+def _with_part(passage: Passage, part: tuple[int, int], size: int, closest: float) -> Passage:
+    """Tell of the passage that is the closest of all which of its parts that is."""
+    parts = parts_of([passage.whole], size) if passage.closeness == closest else []
+    place, count = part
+    return replace(passage, closest=parts[place][1]) if len(parts) == count else passage
 
 
 async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:

@@ -169,6 +169,17 @@ def closeness_of(db: apsw.Connection, vector: Sequence[float], nearest: Ranking)
     return {rowid: (cosine - average) / (1 - average) for rowid, cosine in nearest} if average < 1 else {}
 
 
+def closest_part(db: apsw.Connection, passage: int, vector: Sequence[float]) -> tuple[int, int]:
+    """Tell which part of a passage is the closest, from 0, and how many parts have a vector."""
+    rows = db.execute(
+        "SELECT vec_distance_cosine(embedding, :vector) FROM vector_parts JOIN passage_vectors USING (rowid) "
+        "WHERE passage = :passage ORDER BY rowid",
+        {"passage": passage, "vector": vector_blob(vector)},
+    )
+    distances: list[float] = [row[0] for row in rows]
+    return min(range(len(distances)), key=distances.__getitem__), len(distances)
+
+
 def load_passages(
     db: apsw.Connection, ranking: Ranking, closeness: Mapping[int, float] = MappingProxyType({})
 ) -> tuple[Passage, ...]:

@@ -144,7 +144,7 @@ async def test_a_passage_is_found_by_its_best_part_and_comes_once(path: Path) ->
     await index.replace(FileEntry("a.md", "1", passages, vectors, owners=owners))
     await index.replace(FileEntry("b.md", "1", [passage("b", "Holidays.")], [hashed_vector("Holidays.")]))
     query = SearchQuery("Dental care is paid.", RetrievalMode.VECTORS, top=10)
-    async with opened(path, HashedEmbedder()) as retriever:
+    async with opened(path, HashedEmbedder(part_size=25)) as retriever:
         found = (await retriever.search(query, CONTEXT)).passages
         by_text = (await retriever.search(replace(query, mode=RetrievalMode.TEXT), CONTEXT)).passages
         await index.remove("a.md")
@@ -154,6 +154,7 @@ async def test_a_passage_is_found_by_its_best_part_and_comes_once(path: Path) ->
     assert sorted(one.id for one in found) == ["b", "p0", "p1", "p2"]
     assert found[0].score == found[0].closeness == pytest.approx(1)
     assert found[0].closeness > found[1].closeness > found[-1].closeness
+    assert [one.closest for one in found] == ["Dental care is paid.", "", "", ""]
     assert {one.closeness for one in by_text} == {0.0}
     assert [one.id for one in rest] == ["b"]
 
