@@ -79,6 +79,24 @@ async def test_a_key_lets_in_until_it_is_forgotten(page: Page, with_keys: Runnin
     await expect(page.get_by_role("link", name=QUESTION).first).to_be_visible()
 
 
+SLOW = """
+  const { setTimeout } = window;
+  window.setTimeout = (run, after = 0, ...values) => setTimeout(run, after + 1_000, ...values);
+  window.setTimeout(() => (window.isLate = true), 500);
+"""
+"""A page that is busy: what it puts off until it has been drawn comes a second later."""
+
+
+async def test_nothing_takes_the_focus_from_who_signs_in_at_once(page: Page, with_keys: RunningHost) -> None:
+    await page.add_init_script(SLOW)
+    await page.goto(with_keys.url)
+    field = form(page).get_by_label("API key")
+    await field.focus()
+    await page.wait_for_function("() => window.isLate")
+    await page.keyboard.type(REPORT.made[0])
+    await expect(field).to_have_value(REPORT.made[0])
+
+
 async def test_a_wrong_key_is_refused_in_a_sentence_and_stays_typed(
     page: Page, with_keys: RunningHost, expected_errors: list[str]
 ) -> None:

@@ -1,5 +1,5 @@
 /** Where the question is written: it grows, keeps what was typed, and takes files. */
-import { effect, html, signal, useEffect, useLayoutEffect, useRef } from "../html.js";
+import { effect, html, signal, useLayoutEffect, useRef } from "../html.js";
 import { Icon } from "../icon.js";
 import { MOST_BODY } from "../api/ask.js";
 import { keep, kept } from "../storage.js";
@@ -90,7 +90,8 @@ export function Composer() {
   const last = turns.value.at(-1);
   const running = last && isRunning(last) ? last : null;
   useLayoutEffect(() => grow(box.current), [draft.value]);
-  useEffect(() => {
+  // At once: after the page is drawn, somebody may already be typing a key to sign in with.
+  useLayoutEffect(() => {
     if (matchMedia("(hover: hover)").matches) box.current?.focus(); // a phone would open its keyboard
   }, [chatId.value]);
   /** @param {KeyboardEvent} event */
