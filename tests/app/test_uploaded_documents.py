@@ -254,6 +254,7 @@ async def test_events_count_only_as_a_hint_and_senseless_ones_end_in_the_poison_
     assert sorted(await container.given_up()) == sorted(senseless)
 
 
+@pytest.mark.nightly
 async def test_what_was_deleted_while_nobody_watched_is_noticed_later(
     tmp_path: Path, container: Container, index: dict[str, str], http: aiohttp.ClientSession
 ) -> None:

@@ -19,6 +19,7 @@ async def servers() -> AsyncGenerator[Field]:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@pytest.mark.nightly
 async def test_the_cost_of_a_token_is_compared_in_every_protocol(servers: Field) -> None:
     compared = await streaming.compare(servers, streams=16, rounds=1, tokens=3)
     assert list(compared.values) == ["relay", "baseline", *PROTOCOLS]

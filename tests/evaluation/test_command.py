@@ -239,6 +239,7 @@ async def test_the_samples_are_answered_as_well_as_they_were(command: Command) -
     assert len(report["prompts"]) == 1
 
 
+@pytest.mark.nightly
 async def test_sources_that_the_index_does_not_have_are_named(command: Command, tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()

@@ -77,6 +77,7 @@ def copies(data: Path) -> list[Path]:
     return [path for path in (data / "content").rglob("*") if path.is_file()]
 
 
+@pytest.mark.nightly
 async def test_with_a_storage_account_the_documents_go_there_and_without_it_nothing_happens(tmp_path: Path) -> None:
     async with Azurite() as service:
         settings = {"CONTENT_STORAGE": service.connection_string}

@@ -50,6 +50,7 @@ async def with_keys(data_dir: Path) -> AsyncGenerator[RunningHost]:
         yield host
 
 
+@pytest.mark.nightly
 async def test_who_has_signed_in_asks_as_themselves(page: Page, with_keys: RunningHost) -> None:
     await page.goto(f"{with_keys.url}/docs")
     await page.get_by_label("API key").fill(REPORT.made[0])

@@ -7,6 +7,7 @@ from playwright.async_api import FilePayload, Locator, Page, expect
 
 from tests.app.openai_sdk import PIXEL
 from tests.app.playground.asking import answer, ask_on, ended, turn
+from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -68,7 +69,7 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
     assert "The dentist is in Kiel." in str(openai.chats[-1].body)
 
 
-@pytest.mark.parametrize("how", ["drop", "paste"])
+@pytest.mark.parametrize("how", one_in(2, ["drop", "paste"]))
 async def test_an_image_is_dropped_or_pasted(page: Page, app: RunningHost, openai: OpenAIStandIn, how: str) -> None:
     await page.goto(app.url)
     await page.locator("#question").evaluate(DROP, [how, "dot.png", PIXEL])

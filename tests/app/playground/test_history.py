@@ -169,6 +169,7 @@ async def test_a_chat_is_exported_as_markdown_and_as_json(page: Page, app: Runni
     assert chat["messages"][1]["context"]["data_points"]["citations"] == ["plan.pdf#page=3", "dental.md"]
 
 
+@pytest.mark.nightly
 async def test_a_pinned_chat_stands_first_also_beyond_the_page_that_is_loaded(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:

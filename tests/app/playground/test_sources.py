@@ -164,6 +164,7 @@ async def test_what_was_found_for_an_answer_that_cites_nothing_is_no_source_of_i
     await expect(page.get_by_role("tab", name="Sources")).to_have_text("Sources")
 
 
+@pytest.mark.nightly
 async def test_pages_are_turned_and_words_are_found_on_others(
     page: Page, library: RunningHost, openai: OpenAIStandIn
 ) -> None:
@@ -199,6 +200,7 @@ async def test_html_is_marked_where_the_passage_is_and_nowhere_else(
     assert "".join(marks) == "The plan grants thirty days of leave"
 
 
+@pytest.mark.nightly
 async def test_a_text_in_another_encoding_is_shown_with_its_letters(
     page: Page, library: RunningHost, openai: OpenAIStandIn
 ) -> None:
@@ -247,6 +249,7 @@ async def test_thoughts_are_a_timeline_with_scores_and_the_prompt(
     await expect(prompt.get_by_text("square brackets")).to_be_visible()
 
 
+@pytest.mark.nightly
 async def test_a_thought_is_copied_as_json(page: Page, library: RunningHost, openai: OpenAIStandIn) -> None:
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await sources_of(page, library, openai)
@@ -258,6 +261,7 @@ async def test_a_thought_is_copied_as_json(page: Page, library: RunningHost, ope
     assert {"plans/plan.pdf#page=2", "glasses.md"} <= {found["sourcepage"] for found in copied["description"]}
 
 
+@pytest.mark.nightly
 async def test_on_a_phone_the_document_is_in_a_drawer(
     narrow_page: Page, library: RunningHost, openai: OpenAIStandIn
 ) -> None:

@@ -118,7 +118,7 @@ async def test_reads_the_same_text_from_the_bytes_of_every_protocol(page: Page, 
             assert failure == "", (name, scenario)
 
 
-@pytest.mark.parametrize("team", [False, True], ids=["chat", "team"])
+@pytest.mark.parametrize("team", one_in(2, [False, True]), ids=["chat", "team"])
 async def test_every_protocol_gives_the_same_text(page: Page, built_in: RunningHost, *, team: bool) -> None:
     await page.goto(built_in.url)
     texts: dict[tuple[str, bool], frozenset[str]] = {}
@@ -153,7 +153,7 @@ PASTED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("protocol", one_in(3, PROTOCOLS))
+@pytest.mark.parametrize("protocol", one_in(6, PROTOCOLS))
 async def test_what_is_copied_works_when_it_is_pasted(
     page: Page, app: RunningHost, openai: OpenAIStandIn, protocol: str
 ) -> None:
