@@ -149,7 +149,7 @@ def workbook() -> bytes:
     file = io.BytesIO()
     with xlsxwriter.Workbook(file) as book:
         book.add_worksheet("Prices").write_row(0, 0, ["Tea", 1])
-        book.set_properties({"created": dt.datetime(2025, 3, 1, 23, 30)})  # noqa: DTZ001
+        book.set_properties({"created": dt.datetime(2025, 3, 1, 23, 30)})  # noqa: DTZ001 (these files have no zone)
     return file.getvalue()
 
 
@@ -216,7 +216,7 @@ DATED: dict[str, tuple[str, bytes, str]] = {
     "when it was made, where the change is no time": (".pdf", changed_pdf(b"20251301"), "2024-02-29"),
     "a PDF of a library that writes none": (".pdf", (FILES / "three-pages.pdf").read_bytes(), ""),
     "a workbook": (".xlsx", workbook(), "2025-03-01"),
-    "a presentation": (".pptx", presentation(dt.datetime(2025, 3, 1)), "2025-03-01"),  # noqa: DTZ001
+    "a presentation": (".pptx", presentation(dt.datetime(2025, 3, 1)), "2025-03-01"),  # noqa: DTZ001 (these files have no zone)
     "the template of a library": (".pptx", presentation(None), ""),
     "a Word document": (".docx", word(core("2025-03-01T10:00:00Z")), "2025-03-01"),
     "one that was changed in the future": (".docx", word(core(f"{LATER}T10:00:00Z")), "2024-02-29"),

@@ -141,7 +141,8 @@ def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[flo
         return ()
     condition, values = _filter(query)
     allowed = f"SELECT rowid FROM passages WHERE TRUE {condition}"  # noqa: S608 (ours)
-    among = f"AND rowid IN (SELECT rowid FROM vector_parts WHERE passage IN ({allowed}))" if condition else ""  # noqa: S608
+    parts = f"SELECT rowid FROM vector_parts WHERE passage IN ({allowed})"  # noqa: S608 (ours)
+    among = f"AND rowid IN ({parts})" if condition else ""
     rows = db.execute(
         "SELECT passage, 1 - distance FROM (SELECT rowid, distance FROM passage_vectors "  # noqa: S608 (ours)
         f"WHERE embedding MATCH :vector AND k = :limit {among}) JOIN vector_parts USING (rowid) ORDER BY distance",
