@@ -5,7 +5,6 @@ import os
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
 
-from shared.http_extension import Request, Response
 from shared.triggers import (
     about,
     approvals,
@@ -26,6 +25,7 @@ from shared.triggers import (
 from shared.triggers import chat as chats
 from shared.triggers import content as contents
 from shared.triggers import mcp as mcp_server
+from shared.web.http_extension import Request, Response
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""

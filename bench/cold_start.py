@@ -20,7 +20,7 @@ from bench.targets import Target, in_azure, make_index, model_settings
 
 _ROUNDS = 5
 _UNIT = "milliseconds"
-_PLATFORM = "shared.http_extension, azure.functions"
+_PLATFORM = "shared.web.http_extension, azure.functions"
 
 
 @dataclass(frozen=True, slots=True)

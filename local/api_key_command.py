@@ -4,7 +4,7 @@ import re
 import sys
 
 from shared.identity.api_keys import new_key
-from shared.settings_rules import KEY_NAME, KEY_NAME_RULE
+from shared.settings.rules import KEY_NAME, KEY_NAME_RULE
 
 
 def main() -> int:

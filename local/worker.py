@@ -149,7 +149,7 @@ async def _load(directory: Path) -> App:
         await _until_it_accepts(http_uri)
     elif any(function.trigger == "httpTrigger" for function in functions):
         raise HostError(
-            "function_app.py has HTTP triggers but imports no web extension, such as shared.http_extension or "
+            "function_app.py has HTTP triggers but imports no web extension, such as shared.web.http_extension or "
             "azurefunctions.extensions.http.fastapi; this host serves only those that take its requests."
         )
     return App(functions, http_uri)

@@ -8,8 +8,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shared.late_imports import Late, run_import
 from shared.parts import build_runs, build_service, open_answers, open_target
+from shared.runtime.late_imports import Late, run_import
 from shared.service import Service
 from shared.settings import Settings
 from shared.wire.table import check_default_protocol

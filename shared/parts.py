@@ -17,7 +17,6 @@ from shared.chat_models import ChatModel
 from shared.documents import DocumentStore
 from shared.documents.late import LateDocuments
 from shared.errors import NotConfigured
-from shared.features import absent, require
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
 from shared.identity import Identity, NoIdentity
@@ -26,6 +25,7 @@ from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.retrieval.own import OwnDocuments
+from shared.runtime.features import absent, require
 from shared.service import Service
 from shared.settings import Settings
 from shared.tools import ToolSource

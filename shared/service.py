@@ -1,4 +1,4 @@
-"""The parts of the app. `shared/turns.py` makes turns of them."""
+"""The parts of the app. `shared/turns/begin.py` makes turns of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,13 +13,13 @@ from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import PartHealth
 from shared.documents import DocumentReader
-from shared.features import absent, lack_of
 from shared.guard import SafetyService
 from shared.history import HistoryStore
 from shared.identity import Identity
 from shared.identity.caller_tokens import CallerTokens
-from shared.late_imports import run_import
 from shared.retrieval import Retriever
+from shared.runtime.features import absent, lack_of
+from shared.runtime.late_imports import run_import
 from shared.settings import Settings
 from shared.telemetry import Tracing
 from shared.tools import ToolSource

@@ -144,9 +144,10 @@ app
 parts
 runs
 turns
-accepting service
+service
 description
 playground
+web
 wire
 agents
 tools
@@ -165,12 +166,7 @@ history
 identity
 outbound
 settings
-settings_rules
-settings_derived
-settings_fields
-public_url version
-host_file
-late_imports reusable_timeout http_extension features
+runtime
 events
 errors
 citations
@@ -244,9 +240,9 @@ def test_types_know_only_types(name: str) -> None:
     assert own <= {"shared.chat_types", "shared.errors"}
 
 
-def test_one_package_knows_the_web_and_none_knows_azure_functions() -> None:
+def test_two_packages_know_the_web_and_none_knows_azure_functions() -> None:
     knowing = {file for file in modules(".") if tops(imports_of(file)) & WEB}
-    assert {file.parent.name for file in knowing - {SHARED / "http_extension.py"}} == {"triggers"}
+    assert {file.parent.name for file in knowing} == {"triggers", "web"}
     assert not [file for file in modules(".") if any(name.startswith("azure.functions") for name in imports_of(file))]
 
 
@@ -291,7 +287,7 @@ def forbid(event, args):
     if event in ("socket.connect", "socket.getaddrinfo"):
         raise RuntimeError(event)
 sys.addaudithook(forbid)
-import azure.functions, shared.http_extension
+import azure.functions, shared.web.http_extension
 platform = set(sys.modules)
 import function_app
 print(*sys.modules)

@@ -1,6 +1,6 @@
 """Write the parts of the documentation that derive from code, or with `--check` fail if they are not up to date.
 
-`docs/settings.md` is made from the fields of `shared/settings_fields.py` and the texts below them. The tables of
+`docs/settings.md` is made from the fields of `shared/settings/fields.py` and the texts below them. The tables of
 protocols in `README.md` and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets
 requests for new protocols.
 """
@@ -19,7 +19,7 @@ from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
 from shared.settings import variable
-from shared.settings_fields import PlatformFields, SettingsFields
+from shared.settings.fields import PlatformFields, SettingsFields
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
 
@@ -31,7 +31,7 @@ TABLE_ENDS = "<!-- End of the table. -->\n"
 HEAD = """\
 # Settings
 
-<!-- Made of shared/settings_fields.py by `make docs`: change it there. -->
+<!-- Made of shared/settings/fields.py by `make docs`: change it there. -->
 
 All are environment variables, and none has to be set; an empty one counts as left out. On a laptop they can be in
 `Values` of `local.settings.json` too (copy `local.settings.sample.json`), and the environment wins. In Azure they are
@@ -158,7 +158,7 @@ def _page() -> Iterator[str]:
 
 def _texts() -> dict[str, str]:
     """Return the text below each setting. Read from the file: pydantic could read it too, at every start of the app."""
-    tree = ast.parse((ROOT / "shared" / "settings_fields.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / "shared" / "settings" / "fields.py").read_text("utf-8"))
     texts: dict[str, str] = {}
     for kind in tree.body:
         for field, below in pairwise(kind.body if isinstance(kind, ast.ClassDef) else ()):

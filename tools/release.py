@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UNRELEASED = "## Unreleased\n"
 VERSIONS = {
     "pyproject.toml": r'(?<=^name = "switchboard"\nversion = ")[^"]+',
-    "shared/version.py": r'(?<=^VERSION = ")[^"]+',
+    "shared/runtime/version.py": r'(?<=^VERSION = ")[^"]+',
     "uv.lock": r'(?<=^name = "switchboard"\nversion = ")[^"]+',
 }
 """Where the version is written, and how to find it there."""

@@ -1,9 +1,10 @@
 """Export `requirements.txt` from `uv.lock`, or with `--check` fail if it is not up to date.
 
 Azure's remote build runs `pip install -r` on that file. It has the versions that were tested, with the hash of each
-file, so that pip refuses packages that differ from the locked ones. What only one feature of `shared/features.py` needs
-comes last, below a comment with its name. While `azd` packages the app, `--features` leaves out those that
-`DEPLOY_FEATURES` does not name, and `--all` takes that back: both need Python 3.8 and nothing else.
+file, so that pip refuses packages that differ from the locked ones. What only one feature of
+`shared/runtime/features.py` needs comes last, below a comment with its name. While `azd` packages the app,
+`--features` leaves out those that `DEPLOY_FEATURES` does not name, and `--all` takes that back: both need Python 3.8
+and nothing else.
 """
 
 import re
@@ -50,7 +51,7 @@ def only(whole: str, wanted: "list[str]") -> str:
 def marked() -> str:
     """Return the file: what the app needs always, then the packages of each feature below its mark."""
     sys.path.insert(0, str(ROOT))
-    from shared.features import FEATURES
+    from shared.runtime.features import FEATURES
 
     packages = exported()
     parts = ""

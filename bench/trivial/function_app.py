@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import azure.functions as func
 from starlette.responses import StreamingResponse
 
-from shared.http_extension import Request
+from shared.web.http_extension import Request
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 

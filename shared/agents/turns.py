@@ -7,8 +7,8 @@ from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
-from shared.features import require
-from shared.late_imports import run_import
+from shared.runtime.features import require
+from shared.runtime.late_imports import run_import
 
 
 def team_turn(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:

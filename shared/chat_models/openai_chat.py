@@ -18,7 +18,7 @@ from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
 from shared.outbound.openai_service.endpoint import Endpoint
 from shared.outbound.openai_service.service import OpenAIService
-from shared.reusable_timeout import ReusableTimeout
+from shared.runtime.reusable_timeout import ReusableTimeout
 
 if TYPE_CHECKING:
     import httpx2

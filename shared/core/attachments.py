@@ -13,7 +13,7 @@ from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, R
 from shared.documents.media_types import IMAGE_TYPES, image_type
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
-from shared.features import require
+from shared.runtime.features import require
 
 if TYPE_CHECKING:
     from shared.reading.sandbox import Sandbox

@@ -27,7 +27,7 @@ from shared.events import (
     ToolsCalled,
     ToolStarted,
 )
-from shared.reusable_timeout import ReusableTimeout
+from shared.runtime.reusable_timeout import ReusableTimeout
 
 _log = logging.getLogger("switchboard.turn")
 

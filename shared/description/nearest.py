@@ -7,7 +7,7 @@ from functools import cache
 
 from shared.description.demo_routes import DEMO_ROUTES, PAGES
 from shared.description.openapi import ALL_ROUTES
-from shared.host_file import ROUTE_PREFIX
+from shared.runtime.host_file import ROUTE_PREFIX
 from shared.wire.table import NAMES
 
 _LONGEST = 100

@@ -24,8 +24,8 @@ from shared.description.schemas import (
     ref,
 )
 from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
-from shared.host_file import ROUTE_PREFIX
-from shared.version import VERSION
+from shared.runtime.host_file import ROUTE_PREFIX
+from shared.runtime.version import VERSION
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from shared.chat_types import PartHealth
 from shared.documents import DocumentReader, StoredDocument
-from shared.late_imports import Late
+from shared.runtime.late_imports import Late
 
 
 class LateDocuments:

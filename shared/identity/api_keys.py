@@ -14,7 +14,7 @@ from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
 from shared.identity.claims import only_header
 from shared.settings import Settings
-from shared.settings_rules import KEY_MARK
+from shared.settings.rules import KEY_MARK
 
 _KEY_BYTES = 32
 """Random bytes in a key."""

@@ -18,10 +18,10 @@ from typing import NoReturn
 
 import msgspec
 
-from shared.features import is_there
 from shared.reading import UnreadableError
 from shared.reading import sandbox_messages as messages
 from shared.reading.limits import ReadLimitError
+from shared.runtime.features import is_there
 
 _TEXT = (
     "shared.reading.chunks",

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from shared.accepting import AcceptedRequest
 from shared.chat_types import PartHealth
 from shared.errors import InternalError, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.runs import NEW, Conflict, Engine, records
@@ -29,6 +28,7 @@ from shared.runs.journal import Live
 from shared.runs.live import ended_in
 from shared.runs.quotas import Quotas
 from shared.runs.running import Runner, Start, reported
+from shared.turns.accept import AcceptedRequest
 from shared.wire.request_body import Body
 
 _FIRST_LOOK_SECONDS = 0.05

@@ -7,10 +7,10 @@ from copy import replace
 
 import msgspec
 
-from shared.accepting import AcceptedRequest, Asker, accept
 from shared.errors import InternalError, SwitchboardError
 from shared.runs.packing import pack, unpack
 from shared.settings import Settings
+from shared.turns.accept import AcceptedRequest, Asker, accept
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 

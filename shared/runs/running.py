@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from shared.accepting import AcceptedRequest
 from shared.chat_types import ChatRequest, ChatState, RequestContext
 from shared.core.fold import fold
 from shared.core.kept_chats import resume
@@ -27,7 +26,8 @@ from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
 from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
 from shared.service import Service
-from shared.turns import begin_turn
+from shared.turns.accept import AcceptedRequest
+from shared.turns.begin import begin_turn
 from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shared.chat_types import Json
-from shared.version import VERSION
+from shared.runtime.version import VERSION
 
 MODERN = "2026-07-28"
 """The revision whose requests stand alone."""

@@ -18,8 +18,8 @@ from pydantic import SecretStr
 from shared.chat_types import RequestContext
 from shared.errors import NotConfigured
 from shared.identity.caller_tokens import CallerTokens
-from shared.late_imports import Late
 from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.runtime.late_imports import Late
 from shared.settings import Settings
 from shared.tools.sending import Connections, body_of
 from shared.tools.servers import Api, Auth, ToolServer

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Json
 from shared.errors import NotConfigured, NotFound
-from shared.features import is_there
-from shared.public_url import known_url
+from shared.runtime.features import is_there
 from shared.triggers.errors import answering, json_response
 from shared.triggers.warm_up import warm_up_soon
+from shared.web.public_url import known_url
 from shared.wire.framing import encode_json
 from shared.wire.table import PROTOCOLS
 

@@ -19,7 +19,7 @@ from shared.history import owner_of
 from shared.identity import may_approve
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.receiving import read_body
+from shared.web.receiving import read_body
 from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 from shared.wire.request_body import JsonReader
 

@@ -3,13 +3,13 @@
 from starlette.requests import Request
 
 from shared import app
-from shared.accepting import Asker
 from shared.errors import NotConfigured
-from shared.public_url import base_url
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import key_of
 from shared.triggers.errors import invocation_id
+from shared.turns.accept import Asker
+from shared.web.public_url import base_url
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.table import Resolved, resolve
 

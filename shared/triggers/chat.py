@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
-from shared.accepting import accept
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
@@ -23,16 +22,17 @@ from shared.triggers.budget import admit
 from shared.triggers.consent import go_on
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.kept_turns import Followed, Kept, Route, begin_run
-from shared.triggers.receiving import read_body
-from shared.triggers.streaming import (
+from shared.turns.accept import accept
+from shared.turns.begin import begin_turn
+from shared.verdicts import new_answer_id
+from shared.web.receiving import read_body
+from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
     TurnResponse,
     cancelled_on_disconnect,
     until_disconnected,
 )
-from shared.turns import begin_turn
-from shared.verdicts import new_answer_id
 from shared.wire.protocol import Protocol, stream_bytes
 
 

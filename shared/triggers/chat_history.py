@@ -24,7 +24,7 @@ from shared.history.searching import find_chats
 from shared.history.sharing import stop_sharing
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.receiving import read_body
+from shared.web.receiving import read_body
 from shared.wire import history_body as bodies
 from shared.wire.request_body import JsonReader
 

@@ -22,15 +22,15 @@ import msgspec
 from pydantic import Field
 
 from shared import app
-from shared.accepting import Asker, accept
 from shared.chat_types import Caller, ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
-from shared.host_file import most_tries
-from shared.public_url import base_url
+from shared.runtime.host_file import most_tries
 from shared.service import Service
 from shared.settings import Settings
-from shared.turns import begin_turn
+from shared.turns.accept import Asker, accept
+from shared.turns.begin import begin_turn
+from shared.web.public_url import base_url
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol

@@ -16,8 +16,8 @@ from shared.guard import SafetyEvent
 from shared.guard.companion import analyse
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
-from shared.triggers.receiving import read_body
-from shared.triggers.streaming import (
+from shared.web.receiving import read_body
+from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
     TurnResponse,

@@ -5,12 +5,12 @@ import re
 from starlette.requests import Request
 
 from shared import app
-from shared.accepting import AcceptedRequest, Asker
 from shared.chat_types import ChatRequest, Decision, Role
 from shared.errors import NotFound
 from shared.history import owner_of
 from shared.service import Service
 from shared.triggers.kept_turns import Followed, address_of, chat_of
+from shared.turns.accept import AcceptedRequest, Asker
 
 _PHRASE = re.compile(r"\s*(approve|decline)\s+([a-z0-9]{4,6})\s*", re.IGNORECASE)
 """What a person writes in a client that has no buttons for it."""

@@ -12,8 +12,8 @@ from shared import app
 from shared.documents.own import access_with_own
 from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
 from shared.errors import SwitchboardError
-from shared.triggers.byte_ranges import NotPartial, Part, select_part
 from shared.triggers.errors import answering
+from shared.web.byte_ranges import NotPartial, Part, select_part
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.table import resolve
 

@@ -21,7 +21,7 @@ from shared import app
 from shared.chat_types import Json
 from shared.documents import PENDING
 from shared.errors import BadRequest, NotConfigured, SwitchboardError
-from shared.host_file import function_timeout
+from shared.runtime.host_file import function_timeout
 from shared.settings import Settings
 
 if TYPE_CHECKING:

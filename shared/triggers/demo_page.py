@@ -14,7 +14,7 @@ from shared.history import UNTITLED, HistoryStore, Mode, is_session_id, owner_of
 from shared.triggers.budget import admit
 from shared.triggers.chat_history import chats_that, delete_all_of
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.receiving import read_body
+from shared.web.receiving import read_body
 from shared.wire import demo_page as bodies
 from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page
 from shared.wire.request_body import JsonReader

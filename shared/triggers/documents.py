@@ -19,8 +19,8 @@ from shared.service import Service
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
-from shared.triggers.receiving import read_body
 from shared.triggers.uploads import BytesReader, Upload, listed_json
+from shared.web.receiving import read_body
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""

@@ -16,8 +16,8 @@ from shared.identity import may_read_verdicts
 from shared.service import Service
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.receiving import read_body
 from shared.verdicts import VerdictStore
+from shared.web.receiving import read_body
 from shared.wire import feedback_body as bodies
 from shared.wire.request_body import JsonReader
 

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.accepting import AcceptedRequest, Asker
 from shared.chat_types import ChatRequest, Json, Role
 from shared.errors import BadRequest, Stopped
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed
@@ -21,8 +20,9 @@ from shared.settings import Settings
 from shared.triggers.approvals import approval_json
 from shared.triggers.asking import own_url
 from shared.triggers.errors import json_response
-from shared.triggers.streaming import FIRST_PIECE_TIMEOUT_SECONDS
-from shared.turns import acts
+from shared.turns.accept import AcceptedRequest, Asker
+from shared.turns.begin import acts
+from shared.web.streaming import FIRST_PIECE_TIMEOUT_SECONDS
 from shared.wire.framing import encode_json
 from shared.wire.prefer import read_key, read_preferences
 from shared.wire.protocol import Protocol

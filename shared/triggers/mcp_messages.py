@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.accepting import AcceptedRequest, Asker, check_request
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
@@ -22,16 +21,17 @@ from shared.documents.own import access_with_own
 from shared.errors import NotAllowed, NotFound, SwitchboardError
 from shared.events import ChatEvent, TextDelta
 from shared.history import owner_of
-from shared.public_url import known_url
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.asking import asker_of, own_url
 from shared.triggers.budget import admit
 from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.kept_turns import Followed
-from shared.triggers.receiving import read_body
-from shared.triggers.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
-from shared.turns import acts, begin_turn, context_of
+from shared.turns.accept import AcceptedRequest, Asker, check_request
+from shared.turns.begin import acts, begin_turn, context_of
+from shared.web.public_url import known_url
+from shared.web.receiving import read_body
+from shared.web.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, receive, sign_in_record

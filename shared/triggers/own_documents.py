@@ -24,13 +24,13 @@ from shared.documents import DocumentReader, Rights, StoredDocument, conflict, i
 from shared.documents.listing import ListedDocument
 from shared.documents.own import MINE, PEOPLE, folder_of, shown_name
 from shared.errors import BadRequest, NotFound, NotSignedIn, SwitchboardError, TooLarge
-from shared.features import is_there, lack_of
+from shared.runtime.features import is_there, lack_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
 from shared.triggers.errors import answering, deadline_of, json_response
-from shared.triggers.receiving import read_body
 from shared.triggers.uploads import Upload, listed_json
+from shared.web.receiving import read_body
 from shared.wire.multipart import FileFormReader
 from shared.wire.request_body import JsonReader
 from shared.wire.table import require_demo_protocol

@@ -19,8 +19,8 @@ from shared.playground.static_files import StaticFile
 from shared.retrieval.topics import topics_of
 from shared.settings import Settings
 from shared.triggers.budget import admit
-from shared.triggers.byte_ranges import is_known
 from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
+from shared.web.byte_ranges import is_known
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}

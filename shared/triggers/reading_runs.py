@@ -11,7 +11,7 @@ from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
-from shared.triggers.streaming import KEEP_ALIVE_SECONDS
+from shared.web.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 

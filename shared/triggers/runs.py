@@ -20,7 +20,7 @@ from shared.triggers.budget import admit
 from shared.triggers.errors import answering
 from shared.triggers.kept_turns import documents_of, shown
 from shared.triggers.reading_runs import counted, followed, number_of, parts
-from shared.triggers.streaming import KEEP_ALIVE_SECONDS
+from shared.web.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.framing import SSE, encode_json
 from shared.wire.table import PROTOCOLS
 

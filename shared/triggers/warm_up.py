@@ -15,7 +15,7 @@ from pathlib import Path
 
 from shared import app
 from shared.errors import SwitchboardError
-from shared.late_imports import run_import
+from shared.runtime.late_imports import run_import
 from shared.triggers.content_events import finish_changes
 from shared.triggers.own_documents import tidy_from_now_on
 from shared.wire.protocol import Protocol

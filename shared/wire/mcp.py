@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from shared.chat_types import Decision, Json
 from shared.errors import SwitchboardError, error_text
+from shared.runtime.version import VERSION
 from shared.settings import Settings
-from shared.version import VERSION
 from shared.wire.consent import MOST_DECISIONS
 from shared.wire.mcp_tools import INSTRUCTIONS, TOOLS, Tool
 from shared.wire.protocol import Record

@@ -13,7 +13,7 @@ import pytest
 
 from bench.processes import ROOT
 from bench.targets import in_azure
-from shared.features import FEATURES
+from shared.runtime.features import FEATURES
 from tests.app.test_answers import body
 from tests.app.test_files_in_json import completed
 from tests.local.running_host import RunningHost, host_beside

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from shared.triggers.receiving import MAX_BODY_BYTES_IN_MEMORY
+from shared.web.receiving import MAX_BODY_BYTES_IN_MEMORY
 from shared.wire.multipart import FILE_LIMIT
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import QUESTION, body, read_lines, without_ids

@@ -15,7 +15,7 @@ from shared.description.openapi import ALL_ROUTES, all_errors, build_openapi
 from shared.description.routes import ROUTES, ChatRoute
 from shared.description.schemas import prefix_of
 from shared.description.swagger import to_swagger
-from shared.version import VERSION
+from shared.runtime.version import VERSION
 from shared.wire.framing import encode_json
 from shared.wire.request_body import read_json_object
 from shared.wire.table import PROTOCOLS, resolve

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shared import features
 from shared.errors import NotConfigured
+from shared.runtime import features
 from shared.settings import Settings
 from tests.infra.deployed import MAIN
 from tools.bicep import INFRA, text

@@ -24,7 +24,7 @@ HOSTS = ForkServer(
         "local.host",
         "openai",
         "shared.app",
-        "shared.http_extension",
+        "shared.web.http_extension",
         "shared.triggers.runs",
         "shared.triggers.chat_requests",
         "shared.triggers.content_events",

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from textwrap import dedent
 
-OUR_EXTENSION = "shared.http_extension"
+OUR_EXTENSION = "shared.web.http_extension"
 MICROSOFTS_EXTENSION = "azurefunctions.extensions.http.fastapi"
 
 _IMPORTS = """\

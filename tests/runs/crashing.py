@@ -17,7 +17,6 @@ from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.accepting import AcceptedRequest
 from shared.chat_types import Caller, Decision, Json
 from shared.events import AgentMessage, TextDelta, ToolEnded
 from shared.runs import New, ObjectStore, Stored, claim, journal
@@ -30,6 +29,7 @@ from shared.runs.records import Asked, digest
 from shared.runs.running import Runner
 from shared.runs.tidying import tidy
 from shared.settings import Settings
+from shared.turns.accept import AcceptedRequest
 from shared.wire.request_body import Body
 
 CRASHED = 9

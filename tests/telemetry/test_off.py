@@ -11,7 +11,7 @@ from shared.parts import build_service
 from shared.retrieval.own import OwnDocuments
 from shared.settings import Settings
 from shared.telemetry.parts import TracedModel, TracedRetriever
-from shared.turns import turn_events
+from shared.turns.begin import turn_events
 
 
 async def test_off_the_parts_and_the_turns_are_bare(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from shared.accepting import check_request
 from shared.chat_types import ChatRequest, FileText, Message, Overrides, Role
 from shared.errors import NotAllowed, TooLarge
 from shared.settings import Settings
+from shared.turns.accept import check_request
 
 AZURE = {"WEBSITE_SITE_NAME": "func-contoso"}
 SIGNED_IN = {"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True"}

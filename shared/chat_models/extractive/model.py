@@ -22,7 +22,7 @@ from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
-from shared.late_imports import run_import
+from shared.runtime.late_imports import run_import
 from shared.words.stop_words import likely_language
 
 MODEL = "extractive"

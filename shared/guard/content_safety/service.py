@@ -12,8 +12,8 @@ from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import SwitchboardError
 from shared.guard.content_safety.session import ContentSafetySession
 from shared.guard.content_safety.severity_policy import SeverityPolicy, read_severity_policy
-from shared.late_imports import run_import
 from shared.outbound.asking import CachedHealth
+from shared.runtime.late_imports import run_import
 from shared.settings import Settings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from shared.errors import NotConfigured
 from shared.settings import Settings
-from shared.settings_fields import Address, split_keys
+from shared.settings.fields import Address, split_keys
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 THINKING_WITH_TOOLS = "reasoning_effort with tools"

@@ -7,9 +7,9 @@ from math import inf, log
 from typing import TYPE_CHECKING
 
 from shared.errors import SwitchboardError
-from shared.late_imports import run_import
 from shared.outbound.faults import Fault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
+from shared.runtime.late_imports import run_import
 
 if TYPE_CHECKING:
     import httpx2

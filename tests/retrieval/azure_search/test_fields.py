@@ -14,7 +14,7 @@ from shared.retrieval.azure_search.fields import (
     page_filter,
     query_filter,
 )
-from shared.settings_rules import INDEX_FIELDS
+from shared.settings.rules import INDEX_FIELDS
 from tests.stand_ins.ai_search_demo import demo_index
 from tests.stand_ins.ai_search_odata import compile_filter
 

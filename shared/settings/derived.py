@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from shared.features import is_there
-from shared.settings_fields import PlatformFields, SettingsFields
+from shared.runtime.features import is_there
+from shared.settings.fields import PlatformFields, SettingsFields
 
 
 class AllFields(SettingsFields, PlatformFields):

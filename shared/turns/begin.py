@@ -12,7 +12,6 @@ from copy import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shared.accepting import AcceptedRequest, Asker
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.turns import agent_turn, team_turn
@@ -32,6 +31,7 @@ from shared.history import HistoryStore, Mode
 from shared.service import Service
 from shared.telemetry import unwatched, unwatched_call
 from shared.tools.table import TOOLS
+from shared.turns.accept import AcceptedRequest, Asker
 
 if TYPE_CHECKING:
     from shared.guard.rules import Rules

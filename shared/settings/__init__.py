@@ -1,4 +1,4 @@
-"""The app's settings: the fields of `settings_fields.py`, read from the environment into one frozen object.
+"""The app's settings: the fields of `fields.py`, read from the environment into one frozen object.
 
 An empty variable counts as unset. Wrong settings raise `NotConfigured` with a sentence for each problem, so that
 `/health` and the start-up log can list them all.
@@ -10,8 +10,8 @@ from functools import cache
 from pydantic import ValidationError
 
 from shared.errors import NotConfigured
-from shared.settings_derived import AllFields
-from shared.settings_rules import half_configured
+from shared.settings.derived import AllFields
+from shared.settings.rules import half_configured
 
 
 class Settings(AllFields):

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-_FILE: dict[str, Any] = json.loads((Path(__file__).parents[1] / "host.json").read_text(encoding="utf-8"))
+_FILE: dict[str, Any] = json.loads((Path(__file__).parents[2] / "host.json").read_text(encoding="utf-8"))
 _EXTENSIONS: dict[str, dict[str, Any]] = _FILE["extensions"]
 
 ROUTE_PREFIX: str = _EXTENSIONS["http"]["routePrefix"].strip("/")

@@ -1,7 +1,7 @@
 """Accepts requests: reads a body and checks it, whichever way it came in. Nothing is done for the request yet.
 
-`shared/turns.py` begins the turn of an accepted request. A batch is accepted before it is kept, so that the caller gets
-each error at once, and again at each run, with the settings of that time.
+`begin.py` begins the turn of an accepted request. A batch is accepted before it is kept, so that the caller gets each
+error at once, and again at each run, with the settings of that time.
 """
 
 import time

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from shared.features import is_there, lack_of
-from shared.settings_derived import AllFields
-from shared.settings_fields import Address, split_keys
+from shared.runtime.features import is_there, lack_of
+from shared.settings.derived import AllFields
+from shared.settings.fields import Address, split_keys
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from shared.reusable_timeout import ReusableTimeout
+from shared.runtime.reusable_timeout import ReusableTimeout
 
 
 def in_seconds(seconds: float) -> float:

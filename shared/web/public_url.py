@@ -3,7 +3,7 @@
 import os
 import re
 
-from shared.host_file import ROUTE_PREFIX
+from shared.runtime.host_file import ROUTE_PREFIX
 
 _PREFIX_PATH = f"/{ROUTE_PREFIX}".rstrip("/")
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")

@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from shared.errors import Overloaded, SwitchboardError, TooSlowBody, without_frames
-from shared.reusable_timeout import ReusableTimeout
+from shared.runtime.reusable_timeout import ReusableTimeout
 from shared.wire.request_body import Body, BodyReader
 
 MAX_BODY_BYTES_IN_MEMORY = 256 * 1024 * 1024

@@ -12,7 +12,7 @@ from shared.errors import NotConfigured
 from shared.settings import REMOVED, Settings, misspelt, variable
 from shared.wire.table import NAMES
 
-SAMPLE = Path(__file__).parent.parent / "local.settings.sample.json"
+SAMPLE = Path(__file__).parents[2] / "local.settings.sample.json"
 UUID = "11111111-2222-3333-4444-555555555555"
 INSIGHTS = {
     "APPLICATIONINSIGHTS_CONNECTION_STRING": f"InstrumentationKey={UUID};IngestionEndpoint=https://westeurope.example/"

@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from shared.errors import BadRequest, Overloaded, TooLarge, TooSlowBody
-from shared.triggers import receiving
-from shared.triggers.receiving import SMALL_BODY_BYTES, BodyBudget, read_body
+from shared.web import receiving
+from shared.web.receiving import SMALL_BODY_BYTES, BodyBudget, read_body
 from shared.wire.request_body import Body, JsonReader
 
 NEVER = b"never"

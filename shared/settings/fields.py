@@ -1,6 +1,6 @@
 """Every setting of the app, with its type, its default and its meaning. `docs/settings.md` is made from this list.
 
-A field's name in capitals is the name of its environment variable; `shared/settings.py` has the exceptions.
+A field's name in capitals is the name of its environment variable; `shared/settings/__init__.py` has the exceptions.
 """
 
 import re

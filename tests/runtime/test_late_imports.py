@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from shared.late_imports import run_import
+from shared.runtime.late_imports import run_import
 
 
 async def test_one_imports_after_the_other() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from shared.errors import NotConfigured
-from shared.public_url import base_url, known_url
 from shared.settings import Settings
+from shared.web.public_url import base_url, known_url
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.documents import StoredDocument
-from shared.triggers.byte_ranges import NotPartial, Part, select_part
+from shared.web.byte_ranges import NotPartial, Part, select_part
 
 CHANGED = "Sat, 21 Nov 2026 10:11:12 GMT"
 BEFORE, AFTER = "Sat, 21 Nov 2026 10:11:11 GMT", "Sun, 22 Nov 2026 10:11:12 GMT"
