@@ -4,10 +4,12 @@ The stages get hostile texts, whole and in pieces. What is measured is the CPU t
 tries, so that other work on the machine does not count.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,9 @@ from shared.errors import SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta
 from shared.guard.clearance import ReleaseQueue
 from shared.guard.content_safety.growing_text import GrowingText
+from shared.history import Mode, StoredMessage, new_session_id
+from shared.history.searching import find_chats
+from shared.history.sqlite_history import SqliteHistory
 from shared.reading import Page
 from shared.reading.readers import with_text
 from shared.wire.framing import encode_json
@@ -32,6 +37,10 @@ AT_ONCE = 0.05
 """Seconds of CPU time that a stage may take before other requests have their turn."""
 LONGEST_ANSWER = 512 * 1024
 """Bytes of a model's answer in UTF-8; it may have as many characters."""
+LONGEST_CHAT = 8_000_000
+"""Bytes of a chat's messages, nearly as many as it may have."""
+SLOW_TO_FOLD = "ΐ"
+"""A letter that is three when it is folded."""
 HOSTILE = (
     " ", "\n", "\r\n", "[", "]", "[a](b", "[a.pdf]", "](", "[x](http://h/a)", "`", "\u0301", "a", "<", "<<a>>",
     "<< ", "a <<b>c>>\n", ". ", '"', "\\", "🦷",
@@ -176,6 +185,25 @@ def test_a_body_as_large_as_it_may_be_is_read_in_a_short_time(unit: str) -> None
             for name, protocol in PROTOCOLS.items():
                 slowest, _ = longest(lambda: lambda sent: _parse(protocol, sent), [values])  # noqa: B023 (called here)
                 assert slowest < AT_ONCE, name
+
+
+async def test_chats_are_searched_piece_by_piece(tmp_path: Path) -> None:
+    history, text = SqliteHistory(tmp_path / "history.sqlite"), repeated(SLOW_TO_FOLD, LONGEST_CHAT)
+    for number in range(4):
+        chat = await history.create("o", Mode.STANDARD, "t", new_session_id())
+        await history.write("o", chat.id, [StoredMessage("1", Role.USER, f"{text} chat{number}", "now")])
+
+    async def slowest_turn() -> float:
+        words = ["chat0", (2 * SLOW_TO_FOLD).casefold()]
+        searching, slowest = asyncio.create_task(find_chats(history, "o", words, None, 9, None)), 0.0
+        while not searching.done():
+            begun = time.thread_time()
+            await asyncio.sleep(0)  # whatever else the loop has to do now
+            slowest = max(slowest, time.thread_time() - begun)
+        assert len((await searching)[0]) == 1
+        return slowest
+
+    assert min([await slowest_turn() for _ in range(3)]) < AT_ONCE
 
 
 def _bodies(unit: str) -> Iterator[bytes]:

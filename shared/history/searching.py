@@ -1,7 +1,7 @@
 """Search in the titles and texts of an owner's chats, in every store: newest first, so many chats at a time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import batched
 
 from shared.errors import NotFound
@@ -11,6 +11,8 @@ MOST_SEARCHED = 100
 """Chats that one page of a search looks at, and so reads at most."""
 _READ_TOGETHER = 4
 """Chats that are read at the same time; each may have 8 MiB."""
+_FOLDED_AT_ONCE = 64 * 1024
+"""Characters that are folded before other requests have their turn: a millisecond of work."""
 
 
 async def find_chats(
@@ -48,5 +50,26 @@ async def _has(history: HistoryStore, owner: str, chat: Conversation, words: Seq
         messages = await history.messages(owner, chat.id)
     except NotFound:  # deleted meanwhile
         return False
-    texts = [message.content.casefold() for message in messages]
-    return all(any(word in text for text in texts) for word in missing)
+    return await _have([message.content for message in messages], missing)
+
+
+async def _have(texts: Iterable[str], words: Sequence[str]) -> bool:
+    """Whether each word is in one of the texts, in any case. Other requests have their turn after each piece.
+
+    A text is folded in pieces, since Python folds a whole one without a pause. Each piece is searched together with the
+    end of the one before, which may have the beginning of a word.
+    """
+    missing, folded = words, 0
+    for text in texts:
+        end = ""
+        for start in range(0, len(text), _FOLDED_AT_ONCE):
+            piece = end + text[start : start + _FOLDED_AT_ONCE].casefold()
+            missing = [word for word in missing if word not in piece]
+            if not missing:
+                return True
+            end = piece[-max(map(len, missing)) :]
+            folded += len(piece)
+            if folded >= _FOLDED_AT_ONCE:
+                folded = 0
+                await asyncio.sleep(0)
+    return False

@@ -116,6 +116,17 @@ class HistoryContract:
         assert await find_chats(history, other, ["title"], None, 9, None) == ([], None)
         assert [chat.id for chat in (await find_chats(history, other, ["garten"], None, 9, None))[0]] == [theirs.id]
 
+    async def test_words_are_found_at_every_place_of_a_long_text(self, history: HistoryStore) -> None:
+        word, long = "Gartenstraße", 64 * 1024
+        texts = [f"{'x' * (long - cut)}{word}{'x' * long}" for cut in range(len(word) + 1)]
+        owner, _ = await self.started(history, *(said(number, text) for number, text in enumerate(texts)))
+        for text, number in zip(texts, range(9), strict=False):
+            chat = await history.create(owner, Mode.STANDARD, f"{number}")
+            await history.write(owner, chat.id, [said(0, text)])
+        found, _ = await find_chats(history, owner, ["gartenstrasse"], None, 20, None)
+        assert len(found) == 10
+        assert await find_chats(history, owner, ["gartenstrasse", "y"], None, 20, None) == ([], None)
+
     async def test_an_answers_context_comes_back_as_it_was(self, history: HistoryStore) -> None:
         context = msgspec.Raw(b'{"thoughts":[{"props":null}],"data_points":{"text":["\xc3\xbc"]}}')
         answer = StoredMessage("1", Role.ASSISTANT, "Yes.", "now", context=context)
