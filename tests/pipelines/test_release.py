@@ -11,8 +11,8 @@ from tools.release import ROOT, VERSIONS, notes, prepare, sections
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """The files of this checkout that a release writes."""
-    (tmp_path / "shared").mkdir()
     for name in (*VERSIONS, "CHANGELOG.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     changelog = tmp_path / "CHANGELOG.md"
     changelog.write_text("# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.0.1 (2026-01-02)\n\n- Old.\n")
