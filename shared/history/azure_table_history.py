@@ -15,14 +15,12 @@ from itertools import chain
 from uuid import uuid4
 
 from azure.core.exceptions import AzureError
-from azure.data.tables import TableEntity
 from azure.data.tables.aio import TableClient
 
 from shared.chat_types import PartHealth
 from shared.errors import NotFound, Unavailable
 from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
 from shared.history.azure_table import HistoryTable
-from shared.history.azure_table_older import move
 from shared.history.azure_table_rows import (
     Changed,
     Head,
@@ -188,20 +186,14 @@ class AzureTableHistory:
         counted = await found(table, partition, "n")
         count: int = counted["chats"] if counted else self._max_chats
         if count >= self._max_chats:
-            prefixes = ("c-", "h-")
-            count = sum([1 for prefix in prefixes async for _ in rows_in(table, partition, prefix, select=["RowKey"])])
+            count = sum([1 async for _ in rows_in(table, partition, "h-", select=["RowKey"])])
         contents.require_room_for_chat(count, self._max_chats)
         return "upsert", {**keys(partition, "n"), "chats": count + 1}
 
     async def _tidy(self, table: TableClient, partition: str) -> None:
-        """Move an owner's older heads over, and remove what is to be removed."""
-        older: list[TableEntity] = []
-        removals: list[TableEntity] = []
-        async for row in rows_in(table, partition, "c-", "d-"):
-            (older if row["RowKey"].startswith("c-") else removals).append(row)
-        await move(table, older)
+        """Remove what is to be removed of an owner's chats."""
         before = datetime.now(UTC) - self._leftover_age
-        for row in removals:
+        for row in [row async for row in rows_in(table, partition, "d-")]:
             if row["is_begun"] or row.metadata["timestamp"] < before:
                 with suppress(AzureError, Changed):
                     await remove(table, partition, row["prefix"], row["RowKey"])
@@ -212,15 +204,11 @@ async def _find(table: TableClient, owner: str, conversation_id: str) -> Head:
 
     Raises:
         NotFound: there is none.
-        Changed: it was an older one, which has moved over.
     """
     contents.require_id(conversation_id)
     partition = partition_of(owner)
     if entity := await found(table, partition, f"h-{conversation_id}"):
         return head_of(entity)
-    if older := await found(table, partition, f"c-{conversation_id}"):
-        await move(table, [older])
-        raise Changed
     raise contents.no_such_chat()
 
 

@@ -62,8 +62,6 @@ class Head(msgspec.Struct, frozen=True):
     """Number of changes so far. What a change wrote has its version."""
     change: str = ""
     """A random name of the last change."""
-    older_rows: int = 0
-    """Number of rows that hold the messages in the format of `azure_table_older`; 0: they are not in it."""
     etag: str = ""
     """The ETag of the entity when it was read."""
 
@@ -76,8 +74,6 @@ class Head(msgspec.Struct, frozen=True):
     @property
     def prefix(self) -> str:
         """What the keys of its generation begin with."""
-        if self.older_rows:
-            return f"m-{self.conversation.id}-"
         return f"g-{self.conversation.id}-{self.generation}-"
 
 
@@ -127,7 +123,6 @@ def head_of(entity: TableEntity) -> Head:
         entity["size"],
         entity["version"],
         entity["change"],
-        entity["older_rows"],
         entity.metadata["etag"],
     )
 
@@ -141,7 +136,7 @@ def conversation_of(entity: TableEntity, conversation_id: str) -> Conversation:
         last_message=entity["last_message"],
         last_updated=datetime.fromisoformat(entity["last_updated"]),
         message_count=entity["message_count"],
-        pinned=entity.get("pinned", False),
+        pinned=entity["pinned"],
     )
 
 
@@ -166,7 +161,6 @@ def head_entity(head: Head) -> dict[str, str | int]:
         "size": head.size,
         "version": head.version,
         "change": head.change,
-        "older_rows": head.older_rows,
     }
 
 

@@ -20,7 +20,6 @@ from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
 from shared.history import MOST_MESSAGES, Conversation, StoredMessage, contents
-from shared.history.azure_table_older import read_older
 from shared.history.azure_table_rows import (
     MOST_BYTES,
     MOST_OPERATIONS,
@@ -69,8 +68,6 @@ async def read(table: TableClient, head: Head, newest: int = MOST_MESSAGES) -> t
     Raises:
         Changed: another writer has replaced some of them meanwhile.
     """
-    if head.older_rows:
-        return (await read_older(table, head))[-newest:]
     latest: list[tuple[StoredMessage, ...]] = []
     missing = min(newest, head.conversation.message_count)
     if missing:
@@ -137,7 +134,7 @@ async def write(
         *(("create", mark_entity(new, message.id, head.writes)) for message in added),
     ]
     length = max(sum(before), sum(map(len, bodies.values())))
-    if (head.older_rows and messages) or length > MOST_BYTES or len(operations) > MOST_OPERATIONS:
+    if length > MOST_BYTES or len(operations) > MOST_OPERATIONS:
         return await _write_all(table, head, messages, edit, change)
     contents.require_room(conversation.message_count, size)
     await commit(table, operations)
@@ -241,7 +238,7 @@ def _after(head: Head, edit: Edit, added: Sequence[StoredMessage], latest: Seque
 
 async def _numbers(table: TableClient, head: Head, messages: Iterable[StoredMessage]) -> dict[str, int]:
     """Read which writes have added the messages that are there, by the ids of these."""
-    if head.older_rows or not head.conversation.message_count:
+    if not head.conversation.message_count:
         return {}
     ids = {mark_key(head, message.id): message.id for message in messages}
     if len(ids) <= FEW:

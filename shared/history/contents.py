@@ -56,12 +56,12 @@ def encode_messages(messages: Sequence[StoredMessage]) -> bytes:
 
 
 def decode_message(kept: bytes) -> StoredMessage:
-    """Decode the JSON of `encode_message`, also of older versions."""
+    """Decode the JSON of `encode_message`."""
     return _message_decoder.decode(kept)
 
 
 def decode_messages(kept: bytes) -> tuple[StoredMessage, ...]:
-    """Decode the JSON of `encode_messages`, also of older versions."""
+    """Decode the JSON of `encode_messages`."""
     return _messages_decoder.decode(kept)
 
 

@@ -21,7 +21,8 @@ CREATE TABLE conversations (
     mode TEXT NOT NULL,
     last_message TEXT NOT NULL DEFAULT '',
     last_updated TEXT NOT NULL,
-    message_count INTEGER NOT NULL DEFAULT 0
+    message_count INTEGER NOT NULL DEFAULT 0,
+    pinned INTEGER NOT NULL DEFAULT FALSE
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX conversations_by_owner ON conversations (owner, last_updated);
 CREATE TABLE messages (
@@ -33,24 +34,16 @@ CREATE TABLE messages (
 ) STRICT;
 """
 
-_LATER = (
-    "CREATE TABLE IF NOT EXISTS pins (conversation TEXT PRIMARY KEY REFERENCES conversations ON DELETE CASCADE) STRICT"
-)
-"""What files of earlier versions have not."""
-
 _LIST = """
-SELECT id, title, mode, last_message, last_updated, message_count, id IN (SELECT conversation FROM pins) AS pinned
-FROM conversations
+SELECT id, title, mode, last_message, last_updated, message_count, pinned FROM conversations
 WHERE owner = :owner AND mode = ifnull(:mode, mode) AND pinned >= :pinned
     AND (:time IS NULL OR last_updated < :time OR (last_updated = :time AND id > :id))
 ORDER BY last_updated DESC, id LIMIT :limit
 """
 _FIND = """
-SELECT id, title, mode, last_message, last_updated, message_count, id IN (SELECT conversation FROM pins) AS pinned
-FROM conversations WHERE owner = :owner AND id = :id
+SELECT id, title, mode, last_message, last_updated, message_count, pinned FROM conversations
+WHERE owner = :owner AND id = :id
 """
-_PIN = "INSERT INTO pins (conversation) VALUES (?) ON CONFLICT DO NOTHING"
-_UNPIN = "DELETE FROM pins WHERE conversation = ?"
 _FILE = SqliteFile("chat history", "Restore `history.sqlite` in DATA_DIR, or delete it to start anew.")
 
 
@@ -63,7 +56,7 @@ class SqliteHistory:
     """
 
     def __init__(self, path: Path, max_chats: int = contents.MAX_CHATS) -> None:
-        self._store = SqliteStore(path, _FILE, _SCHEMA, _LATER)
+        self._store = SqliteStore(path, _FILE, _SCHEMA)
         self._max_chats = max_chats
 
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
@@ -127,7 +120,7 @@ class SqliteHistory:
         def work(db: apsw.Connection) -> Conversation:
             conversation = _find(db, owner, conversation_id)
             if pinned is not None:
-                db.execute(_PIN if pinned else _UNPIN, (conversation_id,))
+                db.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
                 if not messages and not title:
                     return _find(db, owner, conversation_id)
             new_title = title or contents.title_after(conversation, messages)

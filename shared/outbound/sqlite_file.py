@@ -26,7 +26,7 @@ _MESSAGES: dict[type[apsw.Error], str] = {
 _OTHER_ERROR = "The {name} failed. {remedy} Report it if it stays."
 BUSY_MILLISECONDS = 10_000
 """How long to wait for another process that writes; a transaction takes far less."""
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 """The `user_version` of a `SqliteStore`'s file; 0 means that it has no schema yet."""
 _WAL_RETRY_SECONDS = 0.01
 """Time between two tries to turn on the write-ahead log."""
@@ -91,14 +91,12 @@ class SqliteStore:
         path: The file; it is made, with its folder, at the first use.
         file: Its transactions.
         schema: SQL that makes its tables.
-        later: SQL that adds to the file of an earlier version what it does not have.
     """
 
-    def __init__(self, path: Path, file: SqliteFile, schema: str, later: str = "") -> None:
+    def __init__(self, path: Path, file: SqliteFile, schema: str) -> None:
         self._path = path
         self._file = file
         self._schema = schema
-        self._later = later
         self._lock = asyncio.Lock()
 
     async def run[T](self, work: Callable[[apsw.Connection], T]) -> T:
@@ -132,7 +130,6 @@ class SqliteStore:
                 f"The {self._file.name} was written by another version of this app. Use that version, or move "
                 f"`{self._path.name}` out of DATA_DIR to start anew."
             )
-        db.execute(self._later)
 
 
 def enable_wal(db: apsw.Connection) -> None:

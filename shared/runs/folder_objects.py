@@ -4,7 +4,6 @@ A file for each object costs ten times as much CPU time, most of it in the file 
 """
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
@@ -98,16 +97,4 @@ class FolderObjects:
         db.pragma("auto_vacuum", "full")  # of what is deleted nothing stays
         enable_wal(db)
         db.execute(_SCHEMA)
-        self._take_over_files(db)
         return db
-
-    def _take_over_files(self, db: apsw.Connection) -> None:
-        """Move the objects of earlier versions of the app, which were files."""
-        for path in [*self._folder.iterdir()]:
-            if path.is_dir():
-                for file in [found for found in path.rglob("*") if found.is_file()]:
-                    name = file.relative_to(self._folder).as_posix()
-                    db.execute(_INSERT, (name, file.read_bytes(), file.stat().st_mtime)).fetchall()
-                shutil.rmtree(path, ignore_errors=True)  # another process may do the same
-            elif path.name.startswith("."):  # their lock, and copies that were left unfinished
-                path.unlink(missing_ok=True)

@@ -13,7 +13,6 @@ from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
 from tests.history.history_contract import said
-from tests.history.older_table import write_older
 
 MANY = tuple(said(number) for number in range(110))
 """More messages than a transaction takes."""
@@ -31,21 +30,15 @@ class Change:
     """The messages after it; None: it deletes the chat."""
     run: Callable[[AzureTableHistory, str, str], Awaitable[object]]
     """Makes it, for an owner and a chat."""
-    is_older: bool = False
-    """Whether the chat is in the format from before."""
 
 
-def _writing(before: Sequence[StoredMessage], written: Sequence[StoredMessage], *, is_older: bool = False) -> Change:
+def _writing(before: Sequence[StoredMessage], written: Sequence[StoredMessage]) -> Change:
     after = {each.id: each for each in (*before, *written)}
-    return Change(before, (*after.values(),), lambda store, owner, chat: store.write(owner, chat, written), is_older)
+    return Change(before, (*after.values(),), lambda store, owner, chat: store.write(owner, chat, written))
 
 
 def _delete(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object]:
     return store.delete(owner, chat)
-
-
-def _list(store: AzureTableHistory, owner: str, _chat: str) -> Awaitable[object]:
-    return store.conversations(owner)
 
 
 def _rename(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object]:
@@ -61,18 +54,11 @@ CHANGES = {
     "many": _writing(FEW, MANY),
     "large": _writing(FEW, LARGE),
     "delete": Change(MANY, None, _delete),
-    "turn of an older chat": _writing(FEW, (said(0, "Changed"), said(4)), is_older=True),
-    "list of older chats": Change(FEW, FEW, _list, is_older=True),
-    "rename of an older chat": Change(FEW, FEW, _rename, is_older=True),
-    "delete of an older chat": Change(FEW, None, _delete, is_older=True),
 }
 
 
-async def begin(store: AzureTableHistory, table: TableClient, owner: str, change: Change) -> str:
+async def begin(store: AzureTableHistory, owner: str, change: Change) -> str:
     """Make the chat as it is before a change; return its id."""
-    if change.is_older:
-        await store.check()  # makes the table
-        return await write_older(table, owner, "Title", change.before)
     made = await store.create(owner, Mode.STANDARD, "Title")
     await store.write(owner, made.id, change.before)
     return made.id

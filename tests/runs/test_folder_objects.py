@@ -1,10 +1,8 @@
 """Objects in a folder: the contract, and what processes do to each other."""
 
 import asyncio
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from shared.errors import Unavailable
 from shared.runs import NEW
 from shared.runs.folder_objects import FolderObjects
-from tests.runs.store_contract import ObjectStoreContract, names
+from tests.runs.store_contract import ObjectStoreContract
 
 COUNT = """
 import asyncio, sys
@@ -54,21 +52,6 @@ def test_no_write_of_several_processes_is_lost(store: FolderObjects, tmp_path: P
     found = asyncio.run(store.read("a/count"))
     assert found
     assert found.data == b"300"
-
-
-async def test_the_files_of_earlier_versions_are_taken_over(store: FolderObjects, tmp_path: Path) -> None:
-    folder = tmp_path / "batches"
-    for name in ("a/state", "a/calls/x-0", ".unfinished-1", ".lock"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"kept")
-    yesterday = time.time() - 24 * 60 * 60
-    os.utime(folder / "a/calls/x-0", (yesterday, yesterday))
-    found = await store.read("a/state")
-    assert found
-    assert found.data == b"kept"
-    assert [name async for name in store.names(before=time.time() - 60)] == ["a/calls/x-0"]
-    assert await names(store) == {"a/state", "a/calls/x-0"}
-    assert all(path.name.startswith("objects.sqlite") for path in folder.iterdir())
 
 
 async def test_a_folder_that_cannot_be_used_is_an_error_with_the_setting(tmp_path: Path) -> None:
