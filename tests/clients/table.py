@@ -27,11 +27,16 @@ def main() -> None:
 
 
 def _table() -> str:
-    rows = [[row.title, f"`{row.wire}`", row.version, *row.expected.values()] for row in ROWS + PAGES]
-    head = ["client", "protocol", "version", *SITUATIONS]
+    shown = [row.expected for row in ROWS + PAGES]
+    same = {situation: shown[0][situation] for situation in SITUATIONS if len({one[situation] for one in shown}) == 1}
+    columns = [situation for situation in SITUATIONS if situation not in same]
+    rows = [[row.title, f"`{row.wire}`", row.version, *(row.expected[name] for name in columns)] for row in ROWS + PAGES]
+    head = ["client", "protocol", "version", *columns]
     lines = [head, ["---"] * len(head), *rows]
     day = date.fromisoformat(DAY_FILE.read_text(encoding="utf-8").strip())
-    return f"All of them were tried on {day:%-d %B %Y}.\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    for_all = ", ".join(f"{situation}: {what}" for situation, what in same.items())
+    above = f"All of them were tried on {day:%-d %B %Y}. The same in each: {for_all}.\n\n"
+    return above + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 if __name__ == "__main__":
