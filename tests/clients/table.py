@@ -30,7 +30,9 @@ def _table() -> str:
     shown = [row.expected for row in ROWS + PAGES]
     same = {situation: shown[0][situation] for situation in SITUATIONS if len({one[situation] for one in shown}) == 1}
     columns = [situation for situation in SITUATIONS if situation not in same]
-    rows = [[row.title, f"`{row.wire}`", row.version, *(row.expected[name] for name in columns)] for row in ROWS + PAGES]
+    rows = [
+        [row.title, f"`{row.wire}`", row.version, *(row.expected[name] for name in columns)] for row in ROWS + PAGES
+    ]
     head = ["client", "protocol", "version", *columns]
     lines = [head, ["---"] * len(head), *rows]
     day = date.fromisoformat(DAY_FILE.read_text(encoding="utf-8").strip())
