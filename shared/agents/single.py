@@ -10,6 +10,7 @@ from typing import assert_never
 import agent_framework as af
 from agent_framework import MiddlewareFailure
 
+from shared import events
 from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition
@@ -24,29 +25,16 @@ from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history
 from shared.core.prompts import today, version_of
-from shared.events import (
-    ChatEvent,
-    CompletionStarted,
-    ConsentAsked,
-    DataPoint,
-    FilterAnnotation,
-    Finished,
-    OpenCall,
-    Progress,
-    ReasoningDelta,
-    Retrieved,
-    Thought,
-    ToolEnded,
-    ToolStarted,
-)
 from shared.tools import Tool, ToolContext
 
-type _Put = Callable[[ModelEvent | Retrieved | Progress | ToolStarted | ToolEnded], Awaitable[None]]
+type _Put = Callable[
+    [ModelEvent | events.Retrieved | events.Progress | events.ToolStarted | events.ToolEnded], Awaitable[None]
+]
 
 
 async def run_agent(
     request: ChatRequest, context: RequestContext, agent: AgentDefinition, parts: AgentParts
-) -> AsyncGenerator[ChatEvent]:
+) -> AsyncGenerator[events.ChatEvent]:
     """Answer the request with one agent.
 
     Yields:
@@ -63,8 +51,8 @@ async def run_agent(
             if shown := answering.take(event):
                 yield shown
     for event in answering.end(turn.known()):
-        if turn.opened and isinstance(event, Finished):
-            yield ConsentAsked(turn.opened)
+        if turn.opened and isinstance(event, events.Finished):
+            yield events.ConsentAsked(turn.opened)
         yield event
 
 
@@ -90,14 +78,14 @@ class _Turn:
         self._callers_tools = {tool.name for tool in request.tools}
         used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
         self._toolbox = Toolbox(agent.name, tools, used, self._lane, hands_of(parts, tools, context, self._tell))
-        self.opened: tuple[OpenCall, ...] = ()
+        self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that a person is asked for, if the turn pauses."""
         self._put: _Put | None = None
         """Takes the events; None before the beginning."""
         attached = any(message.files or message.images for message in self._conversation)
         self._instructions = single_instructions(agent, tools, request, attached=attached)
         self._prompt_version = version_of(self._instructions)
-        self._started: CompletionStarted | None = None
+        self._started: events.CompletionStarted | None = None
         self._calls_told: int | None = None
         """Number of tool calls that the last `Retrieved` told of; None before the first."""
         self._calls_with_text = 0
@@ -153,14 +141,14 @@ class _Turn:
             reason = "consent" if self.opened else finished.reason
             await put(replace(finished, reason=reason, usage=client.output.usage))
 
-    async def _tell(self, event: ToolStarted | ToolEnded) -> None:
+    async def _tell(self, event: events.ToolStarted | events.ToolEnded) -> None:
         if self._put:
             await self._open(self._put)
             await self._put(event)
 
     async def _hear(self, put: _Put, event: ModelEvent) -> None:
         match event:
-            case CompletionStarted():
+            case events.CompletionStarted():
                 self._started = self._started or event
                 self._is_in_text = False
             case ModelText():
@@ -170,10 +158,10 @@ class _Turn:
                 self._calls_with_text += not self._is_in_text
                 self._is_in_text = True
                 await put(event)
-            case ReasoningDelta():
+            case events.ReasoningDelta():
                 await self._open(put)
                 await put(event)
-            case FilterAnnotation():
+            case events.FilterAnnotation():
                 if self._calls_told is not None:
                     await put(event)
             case ToolCall():
@@ -194,13 +182,13 @@ class _Turn:
             await put(self._started)
         self._calls_told = count
 
-    def _retrieved(self) -> Retrieved:
-        return Retrieved(
-            data_points=tuple(map(DataPoint.of, self._toolbox.passages)),
+    def _retrieved(self) -> events.Retrieved:
+        return events.Retrieved(
+            data_points=tuple(map(events.DataPoint.of, self._toolbox.passages)),
             thoughts=(
-                Thought("Original user query", self._request.question),
+                events.Thought("Original user query", self._request.question),
                 *attached_thoughts(self._request),
-                Thought("Agent", self._agent.name, {"version": self._prompt_version}),
+                events.Thought("Agent", self._agent.name, {"version": self._prompt_version}),
                 *self._toolbox.thoughts,
             ),
             tool_inputs=self._toolbox.inputs,

@@ -10,14 +10,9 @@ from typing import Any
 from uuid import uuid4
 
 import agent_framework as af
-from agent_framework_orchestrations import (
-    ConcurrentBuilder,
-    GroupChatBuilder,
-    GroupChatState,
-    HandoffBuilder,
-    SequentialBuilder,
-)
+import agent_framework_orchestrations as orchestrations
 
+from shared import events
 from shared.agents import AgentParts, run_as_task
 from shared.agents.chat_client import AgentChatClient, Calls, model_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
@@ -30,16 +25,6 @@ from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
 from shared.core.context_window import fit_history
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    ConsentAsked,
-    Finished,
-    Progress,
-    ToolEnded,
-    ToolStarted,
-)
 from shared.tools import Tool, ToolContext
 
 _MARGIN_SECONDS = 1.0
@@ -48,7 +33,9 @@ _MARGIN_SHARE = 0.1
 if that is less. So their messages still go out in time."""
 
 
-async def run_team(request: ChatRequest, context: RequestContext, parts: AgentParts) -> AsyncGenerator[ChatEvent]:
+async def run_team(
+    request: ChatRequest, context: RequestContext, parts: AgentParts
+) -> AsyncGenerator[events.ChatEvent]:
     """Answer the request with all agents, by the pattern of their team.
 
     Yields:
@@ -59,30 +46,30 @@ async def run_team(request: ChatRequest, context: RequestContext, parts: AgentPa
     Raises:
         SwitchboardError: every agent failed; this is the first one's error.
     """
-    yield CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
+    yield events.CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
     agents = _as_team(parts.agents, request.overrides.team_pattern)
     tools = {agent.name: await tools_of(agent, request, context, parts) for agent in agents.agents}
     turn = _Turn(request, context, replace(parts, agents=agents), tools)
-    said: list[AgentMessage] = []
+    said: list[events.AgentMessage] = []
     async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
             yield message
-            if not isinstance(message, AgentMessage):
+            if not isinstance(message, events.AgentMessage):
                 continue
             said.append(message)
             if turn.transcript.is_over and len(said) == len(turn.transcript.said):
                 break
     if opened := tuple(turn.transcript.opened):
-        yield ConsentAsked(opened)
-        yield Finished("consent", turn.transcript.usage)
+        yield events.ConsentAsked(opened)
+        yield events.Finished("consent", turn.transcript.usage)
         return
     errors = [message.error for message in said if message.error]
     if errors and len(errors) == len(said):
         raise errors[0]
-    yield Finished("stop", turn.transcript.usage)
+    yield events.Finished("stop", turn.transcript.usage)
 
 
-type _Put = Callable[[AgentMessage | Progress | ToolStarted | ToolEnded], Awaitable[None]]
+type _Put = Callable[[events.AgentMessage | events.Progress | events.ToolStarted | events.ToolEnded], Awaitable[None]]
 
 
 class _Turn:
@@ -196,26 +183,26 @@ def _concurrent(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Wo
     async def nothing_more(_: list[af.AgentExecutorResponse]) -> None:
         """Ignore the collected messages: each went out as soon as its agent was done."""
 
-    return ConcurrentBuilder(participants=agents).with_aggregator(nothing_more).build()
+    return orchestrations.ConcurrentBuilder(participants=agents).with_aggregator(nothing_more).build()
 
 
 def _sequential(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Workflow:
-    return SequentialBuilder(participants=agents).build()
+    return orchestrations.SequentialBuilder(participants=agents).build()
 
 
 def _group_chat(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
-    def in_turns(state: GroupChatState) -> str:
+    def in_turns(state: orchestrations.GroupChatState) -> str:
         names = [*state.participants]
         return names[state.current_round % len(names)]
 
-    return GroupChatBuilder(
+    return orchestrations.GroupChatBuilder(
         participants=agents, selection_func=in_turns, termination_condition=lambda _: is_over()
     ).build()
 
 
 def _handoff(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
     return (
-        HandoffBuilder(participants=agents, termination_condition=lambda _: is_over())
+        orchestrations.HandoffBuilder(participants=agents, termination_condition=lambda _: is_over())
         .with_start_agent(agents[0])
         .build()
     )

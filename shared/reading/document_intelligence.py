@@ -7,7 +7,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from io import BytesIO
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -23,6 +22,7 @@ from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.outbound.azure_service.transport import client_options
 from shared.reading import Page, UnreadableError
 from shared.reading.markup import html_to_markdown
+from shared.reading.readers import ranges
 from shared.settings import Settings
 
 _MODEL = "prebuilt-layout"
@@ -110,7 +110,7 @@ class DocumentIntelligence:
                     _MODEL,
                     BytesIO(data),
                     content_type="application/octet-stream",
-                    pages=_page_ranges(pages) or None,
+                    pages=ranges(sorted(pages), ",") or None,  # one by one they may be too long for a URL
                     string_index_type=StringIndexType.UNICODE_CODE_POINT,
                     output_content_format=DocumentContentFormat.MARKDOWN,
                     polling=_polling(self._poll_seconds),
@@ -132,15 +132,6 @@ class DocumentIntelligence:
 
 def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
     return AsyncLROBasePolling(seconds, retry_total=_POLL_RETRIES)
-
-
-def _page_ranges(numbers: Sequence[int]) -> str:
-    """Page numbers in the notation of the service, such as `1-3,7`; single numbers may be too long for a URL."""
-    runs: list[str] = []
-    for _, group in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0]):
-        run = [number for _, number in group]
-        runs.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
-    return ",".join(runs)
 
 
 def _blames_document(error: HttpResponseError) -> bool:

@@ -8,60 +8,6 @@ from dataclasses import dataclass
 
 from shared.reading import UnreadableError
 
-MAX_UPLOAD_PAGES = 500
-"""Pages of a PDF that a caller sends."""
-MAX_UPLOAD_PDF_CHARACTERS = 1_000_000
-"""Characters in a PDF that a caller sends: ten times what a prompt takes, and some 3 seconds of reading."""
-MAX_UPLOAD_CHARACTERS = 10 * 1024 * 1024
-"""Characters of text in another file that a caller sends: as many as the largest file has bytes."""
-MAX_UPLOAD_MARKUP_BYTES = 2 * 1024 * 1024
-"""Size of a web page that a caller sends, or of the text in a Word document. Reading it takes 100 times the memory."""
-MAX_UPLOAD_TAGS = 250_000
-"""Tags and attributes in a file that a caller sends: some 5 seconds of reading."""
-MAX_UPLOAD_XML_BYTES = 16 * 1024 * 1024
-"""Size of the texts in a presentation or book that a caller sends. Reading them takes 15 times the memory."""
-MAX_UPLOAD_XML_TAGS = 1_000_000
-"""Tags and attributes in a presentation that a caller sends."""
-MAX_UPLOAD_SHEET_BYTES = 64 * 1024 * 1024
-"""Bytes of XML that a workbook may unpack to that a caller sends: some 5 seconds of reading."""
-MAX_UPLOAD_CELLS = 500_000
-"""Cells of tables that a caller sends, empty ones between others included."""
-MAX_UPLOAD_PARTS = 2_000
-"""Parts of an Office document, book or e-mail that a caller sends, such as texts, pictures and attachments."""
-MAX_UPLOAD_READERS = 3
-"""Uploaded files that are read at the same time; with their memory they fit an instance of 2 GiB beside the app."""
-MAX_CALLER_READERS = 2
-"""Files of one caller that are read at the same time, so that no caller takes all readers."""
-MAX_UPLOAD_MEMORY_BYTES = 512 * 1024 * 1024
-"""Address space of the process that reads an uploaded file."""
-MAX_UPLOAD_READ_SECONDS = 10.0
-"""Time to read one uploaded file."""
-MAX_UPLOAD_WAIT_SECONDS = 10.0
-"""Time that an uploaded file waits for a free reader."""
-MAX_DOCUMENT_PAGES = 10_000
-"""Pages of a PDF to be indexed."""
-MAX_DOCUMENT_PDF_CHARACTERS = 20_000_000
-"""Characters in a PDF to be indexed: some 10,000 passages."""
-MAX_DOCUMENT_CHARACTERS = 20_000_000
-"""Characters of text in another document to be indexed."""
-MAX_DOCUMENT_MARKUP_BYTES = 100 * 1024 * 1024
-"""Bytes of XML that a Word document to be indexed may unpack to."""
-MAX_DOCUMENT_TAGS = 2_000_000
-"""Tags and attributes in a document to be indexed: each takes some 500 bytes of memory while the document is read."""
-MAX_DOCUMENT_XML_BYTES = 64 * 1024 * 1024
-"""Size of the texts in a presentation or book to be indexed."""
-MAX_DOCUMENT_XML_TAGS = 4_000_000
-"""Tags and attributes in a presentation to be indexed."""
-MAX_DOCUMENT_SHEET_BYTES = 512 * 1024 * 1024
-"""Bytes of XML that a workbook to be indexed may unpack to."""
-MAX_DOCUMENT_CELLS = 4_000_000
-"""Cells of tables to be indexed, empty ones between others included."""
-MAX_DOCUMENT_PARTS = 20_000
-"""Parts of an Office document, book or e-mail to be indexed, such as texts, pictures and attachments."""
-MAX_DOCUMENT_MEMORY_BYTES = 1536 * 1024 * 1024
-"""Address space of the process that reads a document to be indexed."""
-MAX_DOCUMENT_READ_SECONDS = 300.0
-"""Time to read one document to be indexed, or to render some of its pages."""
 MAX_SCANNED_PAGES = 500
 """Scanned pages of a document that are recognized here, without Document Intelligence."""
 MAX_SCAN_PIXELS = 60_000_000
@@ -86,7 +32,7 @@ class ReadLimits:
     """What one file may hold."""
 
     pages: int
-    """Pages of a PDF."""
+    """Pages of a PDF, slides of a presentation."""
     pdf_characters: int
     """Characters of a PDF, which take longer to read than those of other formats."""
     characters: int
@@ -100,37 +46,37 @@ class ReadLimits:
     xml_tags: int
     """Tags and attributes in a presentation."""
     sheet_bytes: int
-    """Bytes of the XML in a workbook, which is not kept in memory."""
+    """Bytes that the XML in a workbook unpacks to; it is not kept in memory."""
     cells: int
-    """Cells of a table or workbook."""
+    """Cells of a table or workbook, empty ones between others included."""
     parts: int
-    """Parts of an Office document, book or e-mail."""
+    """Parts of an Office document, book or e-mail, such as texts, pictures and attachments."""
 
 
 UPLOAD_LIMITS = ReadLimits(
-    MAX_UPLOAD_PAGES,
-    MAX_UPLOAD_PDF_CHARACTERS,
-    MAX_UPLOAD_CHARACTERS,
-    MAX_UPLOAD_MARKUP_BYTES,
-    MAX_UPLOAD_TAGS,
-    MAX_UPLOAD_XML_BYTES,
-    MAX_UPLOAD_XML_TAGS,
-    MAX_UPLOAD_SHEET_BYTES,
-    MAX_UPLOAD_CELLS,
-    MAX_UPLOAD_PARTS,
+    pages=500,
+    pdf_characters=1_000_000,  # ten times what a prompt takes, and some 3 seconds of reading
+    characters=10 * 1024 * 1024,  # as many as the largest file has bytes
+    markup_bytes=2 * 1024 * 1024,  # reading them takes 100 times the memory
+    tags=250_000,  # some 5 seconds of reading
+    xml_bytes=16 * 1024 * 1024,  # reading them takes 15 times the memory
+    xml_tags=1_000_000,
+    sheet_bytes=64 * 1024 * 1024,  # some 5 seconds of reading
+    cells=500_000,
+    parts=2_000,
 )
 """Limits of files that callers send."""
 DOCUMENT_LIMITS = ReadLimits(
-    MAX_DOCUMENT_PAGES,
-    MAX_DOCUMENT_PDF_CHARACTERS,
-    MAX_DOCUMENT_CHARACTERS,
-    MAX_DOCUMENT_MARKUP_BYTES,
-    MAX_DOCUMENT_TAGS,
-    MAX_DOCUMENT_XML_BYTES,
-    MAX_DOCUMENT_XML_TAGS,
-    MAX_DOCUMENT_SHEET_BYTES,
-    MAX_DOCUMENT_CELLS,
-    MAX_DOCUMENT_PARTS,
+    pages=10_000,
+    pdf_characters=20_000_000,  # some 10,000 passages
+    characters=20_000_000,
+    markup_bytes=100 * 1024 * 1024,
+    tags=2_000_000,  # each takes some 500 bytes of memory while the document is read
+    xml_bytes=64 * 1024 * 1024,
+    xml_tags=4_000_000,
+    sheet_bytes=512 * 1024 * 1024,
+    cells=4_000_000,
+    parts=20_000,
 )
 """Limits of documents to be indexed."""
 

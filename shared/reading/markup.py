@@ -6,7 +6,7 @@ from io import StringIO
 from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
-from shared.reading.limits import DOCUMENT_LIMITS, MAX_DOCUMENT_TAGS, ReadLimits, check_limit
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.packages import MARKUP, TAGS
 from shared.reading.plain_text import decode
 
@@ -36,7 +36,7 @@ def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None), limits.tags)
 
 
-def html_to_markdown(html: str, max_tags: int = MAX_DOCUMENT_TAGS) -> str:
+def html_to_markdown(html: str, max_tags: int = DOCUMENT_LIMITS.tags) -> str:
     """Convert the content of an HTML document to Markdown. A document without `h1` gets its title as heading.
 
     Raises:

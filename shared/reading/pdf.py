@@ -12,9 +12,9 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.pdf_drawing import ruling_lines
-from shared.reading.pdf_layout import Line, layout, line_of, rows_of
+from shared.reading.pdf_layout import Line, layout, lines_of
 from shared.reading.pdf_tables import find_tables
-from shared.reading.pdf_words import Table, Word
+from shared.reading.pdf_words import Word
 
 MAX_IMAGE_SIDE = 1500
 """Pixels of the longer side of a page image: small print is legible, and models scale larger images down."""
@@ -117,10 +117,7 @@ def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
     """The visible lines of a page, in the order of the file, with a line for each row of a table."""
     turn = _Turn(_quarter_turns(text_page), *page.get_mediabox())
     lines = [[_word(text_page, characters, turn) for characters in _words(run)] for run in _runs(text_page)]
-    found: list[Line] = []
-    for part in find_tables(lines, *ruling_lines(page, turn.point)):
-        found += rows_of(part, turn.height) if isinstance(part, Table) else [line_of(part, turn.height)]
-    return found
+    return lines_of(find_tables(lines, *ruling_lines(page, turn.point)), turn.height)
 
 
 class _Turn:

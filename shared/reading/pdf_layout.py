@@ -120,8 +120,15 @@ def line_of(words: Sequence[Word], page_height: float) -> Line:
     return replace(line, bottom=usual.bottom, top=usual.top)
 
 
-def rows_of(table: Table, page_height: float) -> list[Line]:
-    """Make a line of each row of a table."""
+def lines_of(found: Iterable[Sequence[Word] | Table], page_height: float) -> list[Line]:
+    """Make the lines of a page of what `find_tables` found, with a line for each row of a table."""
+    lines: list[Line] = []
+    for part in found:
+        lines += _rows_of(part, page_height) if isinstance(part, Table) else [line_of(part, page_height)]
+    return lines
+
+
+def _rows_of(table: Table, page_height: float) -> list[Line]:
     return [
         Line(_row_text(row), box.left, box.right, box.bottom, box.top, 0.0, page_height, table)
         for row, box in zip(table.rows, table.boxes, strict=True)

@@ -5,19 +5,10 @@ from collections.abc import Sequence
 from copy import replace
 from itertools import pairwise
 
+from shared.reading import pdf_words
 from shared.reading.pdf_figures import is_figure, joined_text, without_columns_of_signs
 from shared.reading.pdf_rules import Grid
-from shared.reading.pdf_words import (
-    FEWEST_ROWS,
-    Piece,
-    Table,
-    Word,
-    middle,
-    pieces_of,
-    side_by_side,
-    text_lines,
-    white_columns,
-)
+from shared.reading.pdf_words import Piece, Table, Word
 
 _DEEPEST_HEAD = 3
 """Rows of a head, at most."""
@@ -64,10 +55,12 @@ def _with_inner_columns(grid: Grid, words: Sequence[Word]) -> Grid:
     for word in words:
         inside[min(bisect_right(grid.columns, (word.left + word.right) / 2), len(inside) - 1) - 1].append(word)
     for (left, right), own in zip(pairwise(grid.columns), inside, strict=False):
-        lines = text_lines(own)
-        parts = [pieces_of(line.words, 0) for line in lines if left <= line.left and line.right <= right]
-        if len(parts) >= FEWEST_ROWS and sum(len(pieces) > 1 for pieces in parts) >= _MOST * len(parts):
-            columns += [edge for _, edge in white_columns([piece for pieces in parts for piece in pieces], len(parts))]
+        lines = pdf_words.text_lines(own)
+        parts = [pdf_words.pieces_of(line.words, 0) for line in lines if left <= line.left and line.right <= right]
+        if len(parts) >= pdf_words.FEWEST_ROWS and sum(len(pieces) > 1 for pieces in parts) >= _MOST * len(parts):
+            columns += [
+                edge for _, edge in pdf_words.white_columns([piece for pieces in parts for piece in pieces], len(parts))
+            ]
     columns.sort()
     first = [bisect_right(grid.columns, column) - 1 for column in columns[:-1]]
     return Grid(tuple(columns), grid.rows, tuple(tuple(row[column] for column in first) for row in grid.cells))
@@ -75,7 +68,7 @@ def _with_inner_columns(grid: Grid, words: Sequence[Word]) -> Grid:
 
 def _place_of(grid: Grid, word: Word) -> tuple[int, int] | None:
     """Row and column of a word's middle."""
-    x, y = (word.left + word.right) / 2, middle(word)
+    x, y = (word.left + word.right) / 2, pdf_words.middle(word)
     if not (grid.columns[0] <= x <= grid.columns[-1] and grid.rows[-1] <= y <= grid.rows[0]):
         return None
     row = max(0, sum(top >= y for top in grid.rows[:-1]) - 1)
@@ -90,7 +83,7 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
         words.setdefault(cell_of[row][column], []).extend(found)
     if len(columns_with_text) < 2 or len(rows_with_text) < 2 or len(words) < 4:
         return None
-    lines = {cell: text_lines(found) for cell, found in words.items()}
+    lines = {cell: pdf_words.text_lines(found) for cell, found in words.items()}
     parted = [[cell_of[row][column] for column in columns_with_text] for row in rows_with_text]
     shown_texts = [[" ".join(piece.text for piece in lines.get(cell, ())) for cell in row] for row in parted]
     columns = without_columns_of_signs(shown_texts, parted)
@@ -100,7 +93,7 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
     boxes: list[Word] = []
     for number, cells in enumerate(kept):
         row = rows_with_text[number]
-        for part in _parts(cells, texts, only=len(kept) <= FEWEST_ROWS):
+        for part in _parts(cells, texts, only=len(kept) <= pdf_words.FEWEST_ROWS):
             shown = (_is_shown(kept, number, column, part.get(cell, "")) for column, cell in enumerate(cells))
             rows.append(tuple(part.get(cell, "") if show else "" for cell, show in zip(cells, shown, strict=True)))
             boxes.append(Word("", grid.columns[0], grid.columns[-1], grid.rows[row + 1], grid.rows[row]))
@@ -163,8 +156,8 @@ def _is_parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> bool
     """Whether the words of a cell that no line parts are several texts side by side."""
     if len({column for _, column in places}) == 1:
         return False
-    lines = text_lines(words)
-    return sum(len(pieces_of(line.words, 0)) > 1 for line in lines) * 2 > len(lines)
+    lines = pdf_words.text_lines(words)
+    return sum(len(pdf_words.pieces_of(line.words, 0)) > 1 for line in lines) * 2 > len(lines)
 
 
 def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str) -> bool:
@@ -180,12 +173,14 @@ def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, only: boo
     """The rows in one row of a grid: several if only the columns are ruled, and its lines are side by side."""
     lines = {cell: texts.get(cell, []) for cell in cells}
     starts = _row_starts([pieces for pieces in lines.values() if pieces]) if only else []
-    if len(starts) < FEWEST_ROWS:
+    if len(starts) < pdf_words.FEWEST_ROWS:
         return [{cell: joined_text(piece.text for piece in pieces) for cell, pieces in lines.items()}]
     parts: list[dict[_Cell, str]] = [{} for _ in starts]
     for cell, pieces in lines.items():
         for piece in pieces:
-            number = max(0, sum(middle(piece) <= middle(start) + piece.height / 3 for start in starts) - 1)
+            number = max(
+                0, sum(pdf_words.middle(piece) <= pdf_words.middle(start) + piece.height / 3 for start in starts) - 1
+            )
             parts[number][cell] = f"{parts[number].get(cell, '')} {piece.text}".strip()
     return parts
 
@@ -199,5 +194,5 @@ def _row_starts(columns: list[list[Piece]]) -> list[Piece]:
     return [
         piece
         for piece in fullest
-        if 2 * sum(any(side_by_side(piece, other) for other in column) for column in columns) > len(columns)
+        if 2 * sum(any(pdf_words.side_by_side(piece, other) for other in column) for column in columns) > len(columns)
     ]

@@ -9,23 +9,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from shared.reading import pdf_words
 from shared.reading.pdf_figures import joined_text, with_heads, without_columns_of_signs
 from shared.reading.pdf_ruled_tables import with_grid
 from shared.reading.pdf_rules import Rule, grids, merged
-from shared.reading.pdf_words import (
-    BULLETS,
-    CELL_GAP,
-    FEWEST_ROWS,
-    LIST_MARKER,
-    SHARED_GAP,
-    Piece,
-    Table,
-    Word,
-    pieces_of,
-    white_columns,
-)
+from shared.reading.pdf_words import Piece, Table, Word
 
-_BULLET = re.compile(BULLETS)
+_BULLET = re.compile(pdf_words.BULLETS)
 _LONGEST_RUN = 300
 """Rows of a table; no page has more, and each may be looked at so many times."""
 _MAX_WRAPS = 12
@@ -69,13 +59,13 @@ def _with_columns(lines: list[Sequence[Word] | Table]) -> list[Sequence[Word] | 
 
 
 def _tables_among(lines: list[Sequence[Word]]) -> list[Sequence[Word] | Table]:
-    rows = _rows([piece for number, line in enumerate(lines) for piece in pieces_of(line, number)])
+    rows = _rows([piece for number, line in enumerate(lines) for piece in pdf_words.pieces_of(line, number)])
     found: list[Sequence[Word] | Table] = []
     done = 0  # lines
     index = 0
     while index < len(rows):
         end = _run_end(rows, index)
-        table = _aligned_table(rows[index:end]) if end - index >= FEWEST_ROWS else None
+        table = _aligned_table(rows[index:end]) if end - index >= pdf_words.FEWEST_ROWS else None
         if table is None:
             index += 1
             continue
@@ -133,7 +123,7 @@ def _is_next_cell(row: Row, piece: Piece) -> bool:
         min(line.left for line in cell) - piece.right,
     )
     return (
-        distance >= CELL_GAP / 2 * height
+        distance >= pdf_words.CELL_GAP / 2 * height
         and piece.top <= row[0][0].top + height
         and piece.bottom >= min(line.bottom for line in row[0] + cell) - height / 2
     )
@@ -172,7 +162,7 @@ def _shared(gaps: Sequence[tuple[float, float]], row: Row) -> list[tuple[float, 
     """What a row leaves white of the gaps."""
     pieces = [piece for cell in row for piece in cell]
     left_over = (_left_white(left, right, pieces) for left, right in gaps)
-    return [(left, right) for left, right in left_over if right - left >= SHARED_GAP * row[0][0].height]
+    return [(left, right) for left, right in left_over if right - left >= pdf_words.SHARED_GAP * row[0][0].height]
 
 
 def _left_white(left: float, right: float, pieces: Sequence[Piece]) -> tuple[float, float]:
@@ -189,9 +179,9 @@ def _left_white(left: float, right: float, pieces: Sequence[Piece]) -> tuple[flo
 
 def _aligned_table(rows: Sequence[Row]) -> Table | None:
     """The table of rows that share columns; None if they have too little in common."""
-    if sum(len(row) > 1 for row in rows) < max(FEWEST_ROWS, len(rows) / 2):
+    if sum(len(row) > 1 for row in rows) < max(pdf_words.FEWEST_ROWS, len(rows) / 2):
         return None
-    gaps = white_columns([piece for row in rows for cell in row for piece in cell], len(rows))
+    gaps = pdf_words.white_columns([piece for row in rows for cell in row for piece in cell], len(rows))
     if not gaps:
         return None
     cells = [_cells(row, gaps) for row in rows]
@@ -210,7 +200,7 @@ def _aligned_table(rows: Sequence[Row]) -> Table | None:
 def _is_list(firsts: Sequence[str]) -> bool:
     """Whether cells of the first column are list markers; beside bullets it may have a short last line of an item."""
     bullets = sum(bool(_BULLET.fullmatch(first)) for first in firsts)
-    return 2 * bullets > len(firsts) or all(LIST_MARKER.fullmatch(first) for first in firsts)
+    return 2 * bullets > len(firsts) or all(pdf_words.LIST_MARKER.fullmatch(first) for first in firsts)
 
 
 def _cells(row: Row, gaps: Sequence[tuple[float, float]]) -> tuple[str, ...]:
@@ -219,7 +209,7 @@ def _cells(row: Row, gaps: Sequence[tuple[float, float]]) -> tuple[str, ...]:
         for piece in cell:
             for words in _at_gaps(piece, gaps):
                 start = min(word.left for word in words)
-                column = sum(left <= start + SHARED_GAP * piece.height for left, _ in gaps)
+                column = sum(left <= start + pdf_words.SHARED_GAP * piece.height for left, _ in gaps)
                 texts[column] = " ".join([texts[column], *(word.text for word in words)]).strip()
     return tuple(texts)
 

@@ -6,12 +6,13 @@ The library of each reader is imported when the first file of its format comes.
 from collections.abc import Callable, Iterable, Sequence
 from copy import replace
 from functools import partial
+from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
 from shared.reading import NoTextError, Page, ReadDocument, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.plain_text import clean, decode, read_rtf
+from shared.reading.plain_text import clean, decode
 from shared.reading.tables import read_delimited
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ _LONGEST_NOTE = 500
 _MAX_CHARACTER_BYTES = 4
 """Bytes of a character of text, at most, in UTF-8 as in other encodings."""
 _SETTING = "set OCR=local or DOCUMENT_INTELLIGENCE_ENDPOINT."
+
+type _ReadFormat = Callable[[bytes, str | None, ReadLimits], list[Page]]
+"""Reads the bytes of a file, with the encoding that its sender declared, within limits."""
 
 
 class TextRecognition(Protocol):
@@ -210,61 +214,19 @@ def _left_out(pages: Iterable[Page]) -> str:
         is_silent = page.number and not (page.text or page.is_blank or page.left_out)
         for what in ("pages without text",) if is_silent else page.left_out:
             found.setdefault(what, []).extend([page.number] if page.number else [])
-    note = ", ".join(f"{what} ({_ranges(numbers)})" if numbers else what for what, numbers in found.items())
+    note = ", ".join(f"{what} ({ranges(numbers)})" if numbers else what for what, numbers in found.items())
     return note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]} …"
 
 
-def _ranges(numbers: Iterable[int]) -> str:
-    """Numbers in ascending order, such as `3, 5-7`."""
+def ranges(numbers: Iterable[int], between: str = ", ") -> str:
+    """Write numbers, which are in ascending order, as ranges such as `3, 5-7`."""
     runs = ([*run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]))
-    return ", ".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
+    return between.join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:
     check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
     return [Page(decode(data, charset))]
-
-
-def _read_html(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.markup import read_html
-
-    return [Page(read_html(data, limits))]
-
-
-def _read_docx(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.word import read_docx
-
-    return [Page(read_docx(data, limits))]
-
-
-def _read_pdf(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.pdf import read_pdf
-
-    return read_pdf(data, limits)
-
-
-def _read_slides(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.slides import read_slides
-
-    return read_slides(data, limits)
-
-
-def _read_workbook(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.workbooks import read_workbook
-
-    return read_workbook(data, limits)
-
-
-def _read_open_document(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.open_document import read_open_document
-
-    return read_open_document(data, limits)
-
-
-def _read_epub(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.epub import read_epub
-
-    return read_epub(data, limits)
 
 
 def _read_mail(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
@@ -273,35 +235,34 @@ def _read_mail(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Pa
     return read_mail(data, lambda attached, suffix: read_all_pages(attached, suffix, None, limits), READERS, limits)
 
 
-def _read_rtf(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    return [Page(read_rtf(data, limits))]
-
-
 def _read_delimited(data: bytes, charset: str | None, limits: ReadLimits, delimiter: str | None = None) -> list[Page]:
     check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
     return [Page(read_delimited(decode(data, charset), delimiter, limits))]
 
 
-READERS: dict[str, Callable[[bytes, str | None, ReadLimits], list[Page]]] = {
-    ".pdf": _read_pdf,
-    ".md": _read_text,
-    ".markdown": _read_text,
-    ".html": _read_html,
-    ".htm": _read_html,
+def _late(module: str, function: str) -> _ReadFormat:
+    """Make a reader of a function that takes the bytes and the limits, and returns one text, or pages."""
+
+    def read(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
+        found = getattr(import_module(f"shared.reading.{module}"), function)(data, limits)
+        return [Page(found)] if isinstance(found, str) else found
+
+    return read
+
+
+READERS: dict[str, _ReadFormat] = {
+    ".pdf": _late("pdf", "read_pdf"),
+    **dict.fromkeys((".md", ".markdown"), _read_text),
+    **dict.fromkeys((".html", ".htm"), _late("markup", "read_html")),
     ".txt": _read_text,
-    ".docx": _read_docx,
-    ".pptx": _read_slides,
-    ".pptm": _read_slides,
-    ".xlsx": _read_workbook,
-    ".xlsm": _read_workbook,
-    ".xls": _read_workbook,
-    ".odt": _read_open_document,
-    ".odp": _read_open_document,
-    ".ods": _read_open_document,
+    ".docx": _late("word", "read_docx"),
+    **dict.fromkeys((".pptx", ".pptm"), _late("slides", "read_slides")),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls"), _late("workbooks", "read_workbook")),
+    **dict.fromkeys((".odt", ".odp", ".ods"), _late("open_document", "read_open_document")),
     ".csv": _read_delimited,
     ".tsv": partial(_read_delimited, delimiter="\t"),
-    ".epub": _read_epub,
+    ".epub": _late("epub", "read_epub"),
     ".eml": _read_mail,
-    ".rtf": _read_rtf,
+    ".rtf": _late("plain_text", "read_rtf"),
 }
-"""From the suffix of a file to its reader, which takes the bytes, the declared encoding and the limits."""
+"""The reader of each file suffix."""

@@ -21,9 +21,9 @@ from rapidocr.utils.output import RapidOCROutput
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import MAX_SCAN_PIXELS, MAX_SCANNED_PAGES, check_limit
 from shared.reading.pdf import render_pages
-from shared.reading.pdf_layout import Line, layout, line_of, rows_of
+from shared.reading.pdf_layout import Line, layout, lines_of
 from shared.reading.pdf_tables import find_tables
-from shared.reading.pdf_words import Table, Word, side_by_side
+from shared.reading.pdf_words import Word, side_by_side
 
 _FORMATS = ("PNG", "JPEG", "TIFF")
 _LONGEST_SIDE = 2000
@@ -177,10 +177,7 @@ def _lines(texts: Sequence[Word], page_height: float) -> list[Line]:
     usual = median(text.top - text.bottom for text in texts)
     even = [_with_usual_height(text, usual) for text in texts]
     lines = [_single_words(text) for column in _columns(even) for row in _rows(column) for text in row]
-    found: list[Line] = []
-    for part in find_tables(lines, [], []):
-        found += rows_of(part, page_height) if isinstance(part, Table) else [line_of(part, page_height)]
-    return found
+    return lines_of(find_tables(lines, [], []), page_height)
 
 
 def _with_usual_height(text: Word, usual: float) -> Word:

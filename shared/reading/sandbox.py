@@ -23,19 +23,7 @@ import msgspec
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
 from shared.reading import sandbox_messages as messages
-from shared.reading.limits import (
-    DOCUMENT_LIMITS,
-    MAX_CALLER_READERS,
-    MAX_DOCUMENT_MEMORY_BYTES,
-    MAX_DOCUMENT_READ_SECONDS,
-    MAX_UPLOAD_MEMORY_BYTES,
-    MAX_UPLOAD_READ_SECONDS,
-    MAX_UPLOAD_READERS,
-    MAX_UPLOAD_WAIT_SECONDS,
-    UPLOAD_LIMITS,
-    ReadLimitError,
-    ReadLimits,
-)
+from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError, ReadLimits
 from shared.reading.sandbox_processes import KeptReaders, serve_once
 
 _ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
@@ -201,11 +189,11 @@ class Sandbox:
 def sandbox_for_uploads() -> Sandbox:
     """Make a sandbox for files that callers send."""
     return Sandbox(
-        readers=MAX_UPLOAD_READERS,
-        readers_of_caller=MAX_CALLER_READERS,
-        memory=MAX_UPLOAD_MEMORY_BYTES,
-        seconds=MAX_UPLOAD_READ_SECONDS,
-        max_wait=MAX_UPLOAD_WAIT_SECONDS,
+        readers=3,  # with their memory they fit an instance of 2 GiB beside the app
+        readers_of_caller=2,
+        memory=512 * 1024 * 1024,
+        seconds=10.0,
+        max_wait=10.0,
         limits=UPLOAD_LIMITS,
     )
 
@@ -218,8 +206,8 @@ def sandbox_for_documents(*, keeps_readers: bool = False) -> Sandbox:
     """
     return Sandbox(
         readers=os.process_cpu_count() or 1,
-        memory=MAX_DOCUMENT_MEMORY_BYTES,
-        seconds=MAX_DOCUMENT_READ_SECONDS,
+        memory=1536 * 1024 * 1024,
+        seconds=300.0,
         keeps_readers=keeps_readers,
     )
 

@@ -11,15 +11,7 @@ from io import BytesIO
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
-from python_calamine import (
-    CalamineError,
-    CalamineSheet,
-    CalamineWorkbook,
-    PasswordError,
-    SheetMetadata,
-    SheetTypeEnum,
-    SheetVisibleEnum,
-)
+import python_calamine as calamine
 
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
@@ -51,24 +43,24 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
             formats = _formats_of_sheets(parts, limits)
             around = _texts_around(parts, limits)
     try:
-        with CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
+        with calamine.CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
             return [
                 Page("\n\n".join(filter(None, (_sheet_text(workbook, sheet, formats, limits), around.get(sheet.name)))))
-                if sheet.visible == SheetVisibleEnum.Visible
+                if sheet.visible == calamine.SheetVisibleEnum.Visible
                 else Page("", left_out=(f"hidden sheet {sheet.name}",))
                 for sheet in workbook.sheets_metadata
-                if sheet.typ in (SheetTypeEnum.WorkSheet, SheetTypeEnum.ChartSheet)
+                if sheet.typ in (calamine.SheetTypeEnum.WorkSheet, calamine.SheetTypeEnum.ChartSheet)
             ]
-    except CalamineError as fault:
-        if isinstance(fault, PasswordError) or data.startswith(OLE_FILE):
+    except calamine.CalamineError as fault:
+        if isinstance(fault, calamine.PasswordError) or data.startswith(OLE_FILE):
             raise UnreadableError("is protected by a password, or damaged; save it without a password.") from None
         raise
 
 
 def _sheet_text(
-    workbook: CalamineWorkbook, shown: SheetMetadata, formats: dict[str, _Formats], limits: ReadLimits
+    workbook: calamine.CalamineWorkbook, shown: calamine.SheetMetadata, formats: dict[str, _Formats], limits: ReadLimits
 ) -> str:
-    if shown.typ != SheetTypeEnum.WorkSheet:
+    if shown.typ != calamine.SheetTypeEnum.WorkSheet:
         return f"## {shown.name}"
     sheet, formats_of_cells = workbook.get_sheet_by_name(shown.name), formats.get(shown.name, {})
     check_limit(sheet.height * sheet.width, limits.cells, _CELLS)
@@ -98,7 +90,7 @@ def _shown(value: _Value, code: str | None) -> str:
             return str(value)
 
 
-def _repeat_merged(rows: list[list[str]], sheet: CalamineSheet, limits: ReadLimits) -> None:
+def _repeat_merged(rows: list[list[str]], sheet: calamine.CalamineSheet, limits: ReadLimits) -> None:
     """Repeat the text of merged cells in each of them, so that every row and column has its label.
 
     Cells as wide as the sheet are titles, which are not repeated.

@@ -14,7 +14,7 @@ from shared.core.attachments import LONGEST_TEXT, Attachment, attach, attached_t
 from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens, fit_history
 from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
 from shared.errors import BadRequest, TooLarge
-from shared.reading.limits import MAX_UPLOAD_MARKUP_BYTES
+from shared.reading.limits import UPLOAD_LIMITS
 from shared.reading.sandbox import sandbox_for_uploads
 from tests.hostile.office_files import cells, epub, pptx, text_box, xlsx
 
@@ -201,12 +201,12 @@ async def test_a_file_that_cannot_be_read_is_told_why(data: bytes, declared: str
 def packed_words() -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("word/document.xml", b"word " * (MAX_UPLOAD_MARKUP_BYTES // 5 + 1))
+        file.writestr("word/document.xml", b"word " * (UPLOAD_LIMITS.markup_bytes // 5 + 1))
     return packed.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("data", "filename"), [(b"<p>" * (MAX_UPLOAD_MARKUP_BYTES // 3 + 1), "page.html"), (packed_words(), "plan.docx")]
+    ("data", "filename"), [(b"<p>" * (UPLOAD_LIMITS.markup_bytes // 3 + 1), "page.html"), (packed_words(), "plan.docx")]
 )
 async def test_markup_that_would_fill_the_memory_is_too_large(data: bytes, filename: str) -> None:
     with pytest.raises(TooLarge, match=f"{filename}'.*2,097,152 bytes of markup"):

@@ -11,15 +11,8 @@ import msgspec
 
 from shared.chat_types import Passage
 from shared.retrieval import FileEntry
-from shared.retrieval.sqlite.file import (
-    EmbeddingInfo,
-    add_terms,
-    embedding_info,
-    open_for_writing,
-    transaction,
-    translated,
-    vector_blob,
-)
+from shared.retrieval.sqlite import file
+from shared.retrieval.sqlite.file import EmbeddingInfo
 from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
 
@@ -111,7 +104,7 @@ class SqliteIndex:
             terms = terms_of_file(
                 [(one.whole, context_of(entry.sourcefile, one.title, one.headings)) for one in entry.passages]
             )
-        add_terms(db, zip(rowids, terms, strict=True))
+        file.add_terms(db, zip(rowids, terms, strict=True))
         if entry.vectors and self._embedding_model is not None:
             _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(entry.vectors[0])))
             owners = rowids if entry.owners is None else [rowids[place] for place in entry.owners]
@@ -133,8 +126,8 @@ class SqliteIndex:
 
     def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
         if self._db is None:
-            self._db = open_for_writing(self._path)
-        with transaction(self._db, "IMMEDIATE"):
+            self._db = file.open_for_writing(self._path)
+        with file.transaction(self._db, "IMMEDIATE"):
             return work(self._db)
 
 
@@ -146,7 +139,7 @@ def _remove(db: apsw.Connection, sourcefile: str) -> None:
     rowids = [row[0] for row in db.execute("SELECT rowid FROM passages WHERE sourcefile = ?", (sourcefile,))]
     parts = [db.execute("SELECT rowid FROM vector_parts WHERE passage = ?", (rowid,)).fetchall() for rowid in rowids]
     removed = {"stemmed": rowids, "passages": rowids, "vector_parts": [row[0] for of_one in parts for row in of_one]}
-    if embedding_info(db):
+    if file.embedding_info(db):
         removed["passage_vectors"] = removed["vector_parts"]
     for table, rows in removed.items():
         db.executemany(f"DELETE FROM {table} WHERE rowid = ?", [(rowid,) for rowid in rows])  # noqa: S608 (ours)
@@ -180,7 +173,7 @@ def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> l
 
 
 def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
-    if embedding_info(db) == wanted:
+    if file.embedding_info(db) == wanted:
         return
     _drop_vectors(db)
     db.execute("INSERT INTO embedding (model, dimensions) VALUES (?, ?)", wanted)
@@ -191,7 +184,7 @@ def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
 
 def _drop_vectors_if_empty(db: apsw.Connection) -> None:
     """Drop the table of vectors if it is empty, so that the index no longer states a model."""
-    if embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
+    if file.embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
         _drop_vectors(db)
 
 
@@ -203,7 +196,7 @@ def _add_vectors(db: apsw.Connection, owners: Sequence[int], vectors: Sequence[S
     blobs = [
         (owner, blob)
         for owner, vector in zip(owners, vectors, strict=True)
-        if (blob := vector_blob(vector)) is not None
+        if (blob := file.vector_blob(vector)) is not None
     ]
     added = db.executemany(
         "INSERT INTO vector_parts (passage) VALUES (?) RETURNING rowid", [(owner,) for owner, _ in blobs]
@@ -213,7 +206,7 @@ def _add_vectors(db: apsw.Connection, owners: Sequence[int], vectors: Sequence[S
 
 
 def _close(db: apsw.Connection, *, optimize: bool) -> None:
-    with translated():
+    with file.translated():
         try:
             if optimize:
                 db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize'); PRAGMA optimize")

@@ -18,20 +18,8 @@ import msgspec
 from shared.chat_types import Access, Extent, Json, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooSlow
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in, parts_of, whole
+from shared.retrieval.sqlite import search
 from shared.retrieval.sqlite.file import EmbeddingInfo, SqliteReaders, embedding_info
-from shared.retrieval.sqlite.search import (
-    RankedByText,
-    Ranking,
-    closeness_of,
-    closest_part,
-    extent_of,
-    is_visible,
-    load_passages,
-    passages_of,
-    rank_by_text,
-    rank_by_vector,
-    titles_in,
-)
 
 _FUSED_DEPTH = 50
 """Passages of each ranking that are fused, or more if a query asks for more. Lower ranks change little."""
@@ -104,7 +92,7 @@ class SqliteRetriever:
         Raises:
             Unavailable: the index cannot be read.
         """
-        return bool(await self._readers.run(lambda db: is_visible(db, document, access)))
+        return bool(await self._readers.run(lambda db: search.is_visible(db, document, access)))
 
     async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
         """Count the passages and pages of a file that `access` allows; None: there are none.
@@ -112,7 +100,7 @@ class SqliteRetriever:
         Raises:
             Unavailable: the index cannot be read.
         """
-        return await self._readers.run(lambda db: extent_of(db, sourcefile, access))
+        return await self._readers.run(lambda db: search.extent_of(db, sourcefile, access))
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """Read the passages of a page or of a file; none if there is no index yet.
@@ -124,7 +112,7 @@ class SqliteRetriever:
         """
         try:
             async with asyncio.timeout_at(context.deadline):
-                found = await self._readers.run(lambda db: passages_of(db, document, context.access))
+                found = await self._readers.run(lambda db: search.passages_of(db, document, context.access))
         except TimeoutError as exc:
             raise TooSlow("Reading the document took too long. Try again.") from exc
         return whole(found or (), document)
@@ -166,10 +154,10 @@ class SqliteRetriever:
 
     async def _search_text(self, query: SearchQuery, note: str | None = None) -> SearchResult:
         def read(db: apsw.Connection) -> SearchResult:
-            found = rank_by_text(db, query, query.top)
+            found = search.rank_by_text(db, query, query.top)
             passages = _best(db, found.ranking, query)
             told = note or (_FOREIGN if found.foreign else None)
-            titles = titles_in(db, query.access)
+            titles = search.titles_in(db, query.access)
             return SearchResult(
                 passages, RetrievalMode.TEXT, told, rarities=found.rarities, foreign=found.foreign, titles=titles
             )
@@ -187,29 +175,29 @@ class SqliteRetriever:
         if not query.text.strip():  # embedding services refuse an empty text
             return SearchResult((), mode)
         depth = query.top
-        texts: RankedByText | None = None
+        texts: search.RankedByText | None = None
         if mode is RetrievalMode.HYBRID:
             depth = max(query.top, _FUSED_DEPTH)
             vector, found = await asyncio.gather(
                 _embed(query.text, embedder, made_with),
-                self._readers.run(lambda db: rank_by_text(db, query, depth)),
+                self._readers.run(lambda db: search.rank_by_text(db, query, depth)),
             )
-            texts = found or RankedByText()
+            texts = found or search.RankedByText()
         else:
             vector = await _embed(query.text, embedder, made_with)
 
         def read(db: apsw.Connection) -> SearchResult:
-            nearest = rank_by_vector(db, query, vector, depth)
+            nearest = search.rank_by_vector(db, query, vector, depth)
             ranking = nearest
             if texts is not None:
                 # The words of another language find what has them by chance, and would push out what is meant.
                 ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
-            closeness = closeness_of(db, vector, nearest)
+            closeness = search.closeness_of(db, vector, nearest)
             found = _best(db, ranking, query, closeness)
             if closeness and embedder.part_size:
-                part = closest_part(db, nearest[0][0], vector)
+                part = search.closest_part(db, nearest[0][0], vector)
                 found = [_with_part(one, part, embedder.part_size, closeness[nearest[0][0]]) for one in found]
-            titles = titles_in(db, query.access)
+            titles = search.titles_in(db, query.access)
             return SearchResult(tuple(found), mode, rarities=texts.rarities if texts else {}, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), mode)
@@ -222,10 +210,13 @@ def _contents(db: apsw.Connection) -> _Contents:
 
 
 def _best(
-    db: apsw.Connection, ranking: Ranking, query: SearchQuery, closeness: Mapping[int, float] = MappingProxyType({})
+    db: apsw.Connection,
+    ranking: search.Ranking,
+    query: SearchQuery,
+    closeness: Mapping[int, float] = MappingProxyType({}),
 ) -> tuple[Passage, ...]:
     minimum = -math.inf if query.minimum_score is None else query.minimum_score
-    return load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
+    return search.load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
 
 
 def _with_part(passage: Passage, part: tuple[int, int], size: int, closest: float) -> Passage:

@@ -13,18 +13,9 @@ import msgspec
 from shared.chat_types import Access, Extent, Passage
 from shared.documents.own import PEOPLE
 from shared.retrieval import MOST_READ, SearchQuery, words_in_name
+from shared.retrieval.sqlite import ranking
 from shared.retrieval.sqlite.file import vector_blob
-from shared.retrieval.sqlite.ranking import (
-    CANDIDATES_EACH,
-    LEAST_CANDIDATES,
-    LONGEST_TEXT,
-    AskedWord,
-    asked_words,
-    candidates,
-    ranked,
-    rarity_of,
-    weighed,
-)
+from shared.retrieval.sqlite.ranking import AskedWord
 from shared.words.stop_words import language_of, languages_of, stop_words_in
 from shared.words.terms import words as words_of
 
@@ -59,13 +50,13 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     Of equal scores, the passage that was indexed first comes first.
     """
     sizes = msgspec.convert(db.execute(_LANGUAGES).fetchall(), list[tuple[str, int, int]])
-    words = asked_words(query.text, [language for language, _, _ in sizes])
+    words = ranking.asked_words(query.text, [language for language, _, _ in sizes])
     total = max(sum(passages for _, passages, _ in sizes), 1)
     counts = _counts(db, words)
-    asked = weighed(words, counts, total)
-    least = max(CANDIDATES_EACH * limit, LEAST_CANDIDATES)
+    asked = ranking.weighed(words, counts, total)
+    least = max(ranking.CANDIDATES_EACH * limit, ranking.LEAST_CANDIDATES)
     condition, values = _filter(query)
-    found = candidates(asked, partial(_holders, db), math.inf if condition else least)
+    found = ranking.candidates(asked, partial(_holders, db), math.inf if condition else least)
     rowids: Sequence[int] = list(found.scores)
     if condition:
         best_first = sorted(found.scores, key=found.scores.__getitem__, reverse=True)
@@ -75,21 +66,21 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
         {"rowids": _json(rowids)},
     )
     passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes, bytes]])
-    ranking = ranked(passages, found, asked, sum(length for _, _, length in sizes) / total, limit)
+    best = ranking.ranked(passages, found, asked, sum(length for _, _, length in sizes) / total, limit)
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
-    own = language_of(query.text[:LONGEST_TEXT], [language for language, _, _ in sizes])
+    own = language_of(query.text[: ranking.LONGEST_TEXT], [language for language, _, _ in sizes])
     among = next((passages for language, passages, _ in sizes if language == own), total)
-    rarities = {word.spelling: rarity_of(word, counts, among + _UNSEEN) for word in words}
+    rarities = {word.spelling: ranking.rarity_of(word, counts, among + _UNSEEN) for word in words}
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
-    asked_in = languages_of(query.text[:LONGEST_TEXT])
+    asked_in = languages_of(query.text[: ranking.LONGEST_TEXT])
     is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, words, counts)
-    return RankedByText(ranking, rarities, asked_in[0] if is_foreign else None)
+    return RankedByText(best, rarities, asked_in[0] if is_foreign else None)
 
 
 def _is_known(text: str, words: Sequence[AskedWord], counts: Mapping[str, int]) -> bool:
     """Whether the index has most words of a text with one stop word: `care` is Romanian, `dental care` is not."""
     known = sum(any(term in counts for term in word.terms) for word in words)
-    return max(stop_words_in(words_of(text[:LONGEST_TEXT])).values()) == 1 and 2 * known > len(words)
+    return max(stop_words_in(words_of(text[: ranking.LONGEST_TEXT])).values()) == 1 and 2 * known > len(words)
 
 
 _SPOKEN_SHARE = 0.02
