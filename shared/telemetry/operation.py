@@ -5,21 +5,23 @@ A span never holds an exception, because its message may hold what a user said. 
 
 import asyncio
 import math
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from opentelemetry import trace
 from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.types import AttributeValue
 
-from shared.chat_types import RequestContext
+from shared.chat_types import Message, RequestContext, ToolCall
 from shared.errors import ContentFiltered, SwitchboardError
 from shared.events import Usage
 from shared.telemetry import names
+from shared.telemetry.content import input_messages, output_message, output_messages
 
 _PROPAGATOR = TraceContextTextMapPropagator()
 
@@ -85,12 +87,58 @@ def operation(
     tracer: Tracer, name: str, kind: SpanKind, attributes: Mapping[str, AttributeValue], deadline: float = math.inf
 ) -> Generator[Span]:
     """Make a span around a block; spans that the block starts become its children."""
-    span = tracer.start_span(name, kind=kind, attributes=attributes)
-    try:
-        with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+    with tracer.start_as_current_span(
+        name, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
+        try:
             yield span
-    except BaseException as error:
-        failed(span, error, deadline)
-        raise
-    finally:
-        span.end()
+        except BaseException as error:
+            failed(span, error, deadline)
+            raise
+
+
+class AnswerRecorder:
+    """Records an answer in its span: the time to its first piece, its end, and its text if `content` is set.
+
+    Args:
+        span: The span.
+        prompt: The prompt, which is recorded with the text; None: record neither.
+    """
+
+    def __init__(self, span: Span, prompt: Iterable[Message] | None) -> None:
+        self.span = span
+        self.content = prompt is not None
+        self.awaits_first = True
+        self.text: list[str] = []
+        self.calls: Sequence[ToolCall] = ()
+        self.reason: str | None = None
+        """The finish reason; None before the end."""
+        self._started_at = time.perf_counter()
+        if prompt is not None:
+            span.set_attribute(names.INPUT, input_messages(prompt))
+
+    def record_first(self) -> None:
+        """Record how long the first piece took."""
+        self.awaits_first = False
+        self.span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
+
+    def record_calls(self, calls: Sequence[ToolCall]) -> None:
+        """Record the calls that the answer consists of."""
+        if self.awaits_first:
+            self.record_first()
+        self.calls = calls
+
+    def record_finish(self, reason: str, usage: Usage | None) -> None:
+        """Record the end of the answer."""
+        self.reason = reason
+        self.span.set_attribute(names.FINISH_REASONS, [reason])
+        self.span.set_attribute(names.OUTCOME, reason)
+        with_usage(self.span, usage)
+
+    def end(self, *messages: dict[str, Any]) -> None:
+        """Record the text and the calls, after these other messages, and end the span."""
+        if self.content and (self.text or self.calls):
+            messages = (*messages, output_message("".join(self.text), self.reason, self.calls))
+        if messages:
+            self.span.set_attribute(names.OUTPUT, output_messages(*messages))
+        self.span.end()

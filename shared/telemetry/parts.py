@@ -1,12 +1,8 @@
-"""The parts of the app in spans: model calls, searches, embeddings and safety checks.
+"""The parts of the app in spans: model calls, searches, embeddings and safety checks."""
 
-Each class wraps a part, does what the part does, and records it.
-"""
-
-import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from typing import assert_never
+from typing import Any, assert_never
 
 from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
@@ -19,37 +15,44 @@ from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
 from shared.retrieval import Embedder, Retriever, SearchQuery, SearchResult
 from shared.telemetry import names
-from shared.telemetry.content import documents, input_messages, output_message, output_messages
-from shared.telemetry.operation import Peer, callers_trace, failed, operation, with_usage
+from shared.telemetry.content import documents
+from shared.telemetry.operation import AnswerRecorder, Peer, callers_trace, failed, operation
 
 
-class TracedModel:
-    """Wraps a `ChatModel`: one span a call, from the request to the end of the answer.
+class _Traced[Part]:
+    """Wraps a part of the app: does what the part does, and records it in spans.
 
     Args:
-        model: The model.
-        peer: Its name and address.
+        part: The part.
+        peer: The service or the index that the part uses.
         tracer: Makes the spans.
-        content: Whether to record prompts and answers.
+        content: Whether to record texts: prompts, answers, queries, and the names of the passages found.
     """
 
-    def __init__(self, model: ChatModel, peer: Peer, tracer: Tracer, *, content: bool) -> None:
-        self.takes_images = model.takes_images
-        self.takes_tools = model.takes_tools
-        self.source_tokens = model.source_tokens
-        self._model = model
+    def __init__(self, part: Part, peer: Peer, tracer: Tracer, *, content: bool = False) -> None:
+        self._part = part
         self._peer = peer
         self._tracer = tracer
         self._content = content
+
+
+class TracedModel(_Traced[ChatModel]):
+    """Wraps a `ChatModel`: one span a call, from the request to the end of the answer."""
+
+    def __init__(self, model: ChatModel, peer: Peer, tracer: Tracer, *, content: bool) -> None:
+        super().__init__(model, peer, tracer, content=content)
+        self.takes_images = model.takes_images
+        self.takes_tools = model.takes_tools
+        self.source_tokens = model.source_tokens
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """See `ChatModel.stream`."""
         name = request.model or self._peer.name
         attributes = {names.OPERATION: "chat", **self._peer.attributes, **_options(request, name)}
         span = self._tracer.start_span(f"chat {name}", kind=self._peer.kind, attributes=attributes)
-        recorder = _CallRecorder(span, request if self._content else None)
+        recorder = _CallRecorder(span, request.messages if self._content else None)
         try:
-            async with aclosing(self._model.stream(request, context)) as events:
+            async with aclosing(self._part.stream(request, context)) as events:
                 async for event in events:
                     recorder.record(event)
                     yield event
@@ -61,7 +64,7 @@ class TracedModel:
 
     async def check(self) -> PartHealth:
         """See `ChatModel.check`."""
-        return await self._model.check()
+        return await self._part.check()
 
 
 def _options(request: ModelRequest, name: str) -> dict[str, AttributeValue]:
@@ -74,75 +77,40 @@ def _options(request: ModelRequest, name: str) -> dict[str, AttributeValue]:
     return {names.REQUEST_MODEL: name, names.REQUEST_STREAM: True, **given}
 
 
-class _CallRecorder:
+class _CallRecorder(AnswerRecorder):
     """Records the events of one model call in its span."""
-
-    def __init__(self, span: Span, request: ModelRequest | None) -> None:
-        self._span = span
-        self._started_at = time.perf_counter()
-        self._awaits_first = True
-        self._content = request is not None
-        self._text: list[str] = []
-        self._calls: list[ToolCall] = []
-        self._reason: str | None = None
-        if request:
-            span.set_attribute(names.INPUT, input_messages(request.messages))
 
     def record(self, event: ModelEvent) -> None:
         match event:
             case ModelText():
-                if self._awaits_first:
-                    self._record_first()
-                if self._content:
-                    self._text.append(event.text)
+                if self.awaits_first:
+                    self.record_first()
+                if self.content:
+                    self.text.append(event.text)
             case CompletionStarted():
-                self._span.set_attribute(names.RESPONSE_ID, event.id)
-                self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+                self.span.set_attribute(names.RESPONSE_ID, event.id)
+                self.span.set_attribute(names.RESPONSE_MODEL, event.model)
                 if event.address:  # of several endpoints the one that answers
                     address = Peer("", "", event.address).attributes
-                    self._span.set_attributes({**address, names.ENDPOINT: address[names.SERVER_ADDRESS]})
+                    self.span.set_attributes({**address, names.ENDPOINT: address[names.SERVER_ADDRESS]})
             case ToolCall():
-                if self._awaits_first:
-                    self._record_first()
-                self._calls.append(event)
+                self.record_calls([*self.calls, event])
             case ModelFinished():
-                self._reason = event.reason
-                self._span.set_attribute(names.FINISH_REASONS, [event.reason])
-                self._span.set_attribute(names.OUTCOME, event.reason)
-                with_usage(self._span, event.usage)
+                self.record_finish(event.reason, event.usage)
             case FilterAnnotation() | ReasoningDelta():
                 pass
             case _:
                 assert_never(event)
 
-    def end(self) -> None:
-        if self._reason is None:
-            self._span.set_attribute(names.FINISH_REASONS, ["error"])  # the answer ended early, for whatever reason
-        if self._content and (self._text or self._calls):
-            answer = output_message("".join(self._text), self._reason, self._calls)
-            self._span.set_attribute(names.OUTPUT, output_messages(answer))
-        self._span.end()
-
-    def _record_first(self) -> None:
-        self._awaits_first = False
-        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
+    def end(self, *messages: dict[str, Any]) -> None:
+        """Also record an answer that ended early, for whatever reason."""
+        if self.reason is None:
+            self.span.set_attribute(names.FINISH_REASONS, ["error"])
+        super().end(*messages)
 
 
-class TracedRetriever:
-    """Wraps a `Retriever`: one span a search.
-
-    Args:
-        retriever: The retriever.
-        peer: The index and its address.
-        tracer: Makes the spans.
-        content: Whether to record queries, and the names of the passages found.
-    """
-
-    def __init__(self, retriever: Retriever, peer: Peer, tracer: Tracer, *, content: bool) -> None:
-        self._retriever = retriever
-        self._peer = peer
-        self._tracer = tracer
-        self._content = content
+class TracedRetriever(_Traced[Retriever]):
+    """Wraps a `Retriever`: one span a search."""
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
@@ -156,7 +124,7 @@ class TracedRetriever:
             attributes[names.QUERY] = query.text
         name = f"retrieval {self._peer.name}"
         with operation(self._tracer, name, self._peer.kind, attributes, context.deadline) as span:
-            found = await self._retriever.search(query, context)
+            found = await self._part.search(query, context)
             span.set_attribute(names.OUTCOME, "ok")
             span.set_attribute(names.SOURCES, len(found.passages))
             span.set_attribute(names.SEARCH_MODE, found.mode.value)
@@ -169,44 +137,33 @@ class TracedRetriever:
 
     async def may_see(self, document: str, access: Access) -> bool:
         """See `Retriever.may_see`."""
-        return await self._retriever.may_see(document, access)
+        return await self._part.may_see(document, access)
 
     async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
         """See `Retriever.extent`."""
-        return await self._retriever.extent(sourcefile, access)
+        return await self._part.extent(sourcefile, access)
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """See `Retriever.read`."""
-        return await self._retriever.read(document, context)
+        return await self._part.read(document, context)
 
     async def check(self) -> PartHealth:
         """See `Retriever.check`."""
-        return await self._retriever.check()
+        return await self._part.check()
 
 
-class TracedEmbedder:
-    """Wraps an `Embedder`: one span a call.
-
-    Args:
-        embedder: The embedder.
-        peer: Its model and address.
-        tracer: Makes the spans.
-    """
-
-    def __init__(self, embedder: Embedder, peer: Peer, tracer: Tracer) -> None:
-        self._embedder = embedder
-        self._peer = peer
-        self._tracer = tracer
+class TracedEmbedder(_Traced[Embedder]):
+    """Wraps an `Embedder`: one span a call."""
 
     @property
     def model(self) -> str:
         """The embedding model's name."""
-        return self._embedder.model
+        return self._part.model
 
     @property
     def part_size(self) -> int | None:
         """See `Embedder.part_size`."""
-        return self._embedder.part_size
+        return self._part.part_size
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`."""
@@ -217,28 +174,17 @@ class TracedEmbedder:
             **self._peer.attributes,
         }
         with operation(self._tracer, f"embeddings {self.model}", self._peer.kind, attributes) as span:
-            vectors = await self._embedder.embed(texts, questions=questions)
+            vectors = await self._part.embed(texts, questions=questions)
             span.set_attribute(names.OUTCOME, "ok")
             return vectors
 
     async def aclose(self) -> None:
         """Close what the embedder opened."""
-        await self._embedder.aclose()
+        await self._part.aclose()
 
 
-class TracedSafety:
-    """Wraps a `SafetyService`: one span a session, with its end and whether it found something forbidden.
-
-    Args:
-        service: The safety service.
-        peer: Its kind and address.
-        tracer: Makes the spans.
-    """
-
-    def __init__(self, service: SafetyService, peer: Peer, tracer: Tracer) -> None:
-        self._service = service
-        self._peer = peer
-        self._tracer = tracer
+class TracedSafety(_Traced[SafetyService]):
+    """Wraps a `SafetyService`: one span a session, with its end and whether it found something forbidden."""
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:
@@ -252,7 +198,7 @@ class TracedSafety:
         )
         traced: _TracedSession | None = None
         try:
-            async with self._service.session(context) as session:
+            async with self._part.session(context) as session:
                 yield (traced := _TracedSession(session, span, context.deadline))
         except BaseException as error:
             if not (traced and traced.is_over):
@@ -263,7 +209,7 @@ class TracedSafety:
 
     async def check(self) -> PartHealth:
         """See `SafetyService.check`."""
-        return await self._service.check()
+        return await self._part.check()
 
 
 class _TracedSession:

@@ -7,7 +7,6 @@ token.
 """
 
 import re
-import time
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any, assert_never
@@ -17,11 +16,11 @@ from opentelemetry.context import attach, get_current
 from opentelemetry.trace import Span, Tracer
 
 from shared import events
-from shared.chat_types import ChatRequest, RequestContext, ToolCall
+from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import ContentFiltered
 from shared.telemetry import names
-from shared.telemetry.content import input_messages, output_message, output_messages
-from shared.telemetry.operation import Peer, callers_trace, failed, with_usage
+from shared.telemetry.content import output_message
+from shared.telemetry.operation import AnswerRecorder, Peer, callers_trace, failed
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """Ids of our conversations. Other ids come from the caller and may hold anything, so they are not recorded."""
@@ -81,40 +80,30 @@ async def traced_turn(
         recorder.end()
 
 
-class _TurnRecorder:
+class _TurnRecorder(AnswerRecorder):
     """Records the events of one turn in its span."""
 
     def __init__(self, span: Span, request: ChatRequest, *, is_team: bool, content: bool) -> None:
-        self._span = span
+        super().__init__(span, (*request.messages, *request.steps) if content else None)
         self._is_team = is_team
-        self._started_at = time.perf_counter()
-        self._awaits_first = True
         self._degraded: set[str] = set()
-        self._content = content
-        self._text: list[str] = []
-        self._calls: tuple[ToolCall, ...] = ()
         self._messages: list[Any] = []
-        self._reason: str | None = None
-        if content:
-            span.set_attribute(names.INPUT, input_messages((*request.messages, *request.steps)))
 
     @property
     def is_over(self) -> bool:
         """Whether the last event was seen."""
-        return self._reason is not None
+        return self.reason is not None
 
     def record(self, event: events.ChatEvent) -> None:  # noqa: C901 (one case an event)
         """Record one event."""
         match event:
             case events.TextDelta():
-                if self._awaits_first:
-                    self._record_first()
-                if self._content:
-                    self._text.append(event.text)
+                if self.awaits_first:
+                    self.record_first()
+                if self.content:
+                    self.text.append(event.text)
             case events.ToolsCalled():
-                if self._awaits_first:
-                    self._record_first()
-                self._calls = event.calls
+                self.record_calls(event.calls)
             case events.Retrieved():
                 self._record_sources(event)
             case events.CompletionStarted():
@@ -124,7 +113,9 @@ class _TurnRecorder:
             case events.AgentMessage():
                 self._record_message(event)
             case events.Finished():
-                self._record_finish(event)
+                self.record_finish(event.reason, event.usage)
+                if event.reason == "content_filter":
+                    self.span.set_attribute(names.FILTERED, True)
             case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
                 pass  # each call has a span of its own
             case events.Progress() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
@@ -132,53 +123,34 @@ class _TurnRecorder:
             case _:
                 assert_never(event)
 
-    def end(self) -> None:
-        """End the span."""
+    def end(self, *messages: dict[str, Any]) -> None:
+        """Also record what the turn had to do without."""
         if self._degraded:
-            self._span.set_attribute(names.DEGRADED, sorted(self._degraded))
-        if self._content and (said := [*self._messages, *self._answer()]):
-            self._span.set_attribute(names.OUTPUT, output_messages(*said))
-        self._span.end()
+            self.span.set_attribute(names.DEGRADED, sorted(self._degraded))
+        super().end(*self._messages, *messages)
 
     def _record_start(self, event: events.CompletionStarted) -> None:
-        self._span.set_attribute(names.RESPONSE_ID, event.id)
+        self.span.set_attribute(names.RESPONSE_ID, event.id)
         if not self._is_team:
-            self._span.set_attribute(names.RESPONSE_MODEL, event.model)
+            self.span.set_attribute(names.RESPONSE_MODEL, event.model)
 
     def _record_sources(self, event: events.Retrieved) -> None:
-        self._span.set_attribute(names.SOURCES, len(event.data_points))
+        self.span.set_attribute(names.SOURCES, len(event.data_points))
         if event.prompt_version:
-            self._span.set_attribute(names.PROMPT_VERSION, event.prompt_version)
+            self.span.set_attribute(names.PROMPT_VERSION, event.prompt_version)
         self._record_degraded(event.thoughts)
-
-    def _record_first(self) -> None:
-        self._awaits_first = False
-        self._span.set_attribute(names.TIME_TO_FIRST, time.perf_counter() - self._started_at)
 
     def _record_message(self, message: events.AgentMessage) -> None:
         self._record_degraded(message.thoughts)
         if message.error:
             self._degraded.add("agents")
-        elif self._awaits_first:
-            self._record_first()
+        elif self.awaits_first:
+            self.record_first()
         if isinstance(message.error, ContentFiltered):
-            self._span.set_attribute(names.FILTERED, True)
-        if self._content:
+            self.span.set_attribute(names.FILTERED, True)
+        if self.content:
             reason = message.finished.reason if message.finished else None
             self._messages.append(output_message(message.text, reason, author=message.agent))
-
-    def _record_finish(self, event: events.Finished) -> None:
-        self._reason = event.reason
-        self._span.set_attribute(names.FINISH_REASONS, [event.reason])
-        self._span.set_attribute(names.OUTCOME, event.reason)
-        if event.reason == "content_filter":
-            self._span.set_attribute(names.FILTERED, True)
-        with_usage(self._span, event.usage)
-
-    def _answer(self) -> list[Any]:
-        if not (self._text or self._calls):
-            return []
-        return [output_message("".join(self._text), self._reason, self._calls)]
 
     def _record_degraded(self, thoughts: Iterable[events.Thought]) -> None:
         self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}
