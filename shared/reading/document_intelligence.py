@@ -90,19 +90,7 @@ class DocumentIntelligence:
         return cls(settings.document_intelligence_endpoint or "", settings.document_intelligence_api_key)
 
     async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:
-        """Read a document.
-
-        Args:
-            data: The bytes of a PDF or an image.
-            pages: Numbers of the pages to read, from 1; empty: all pages.
-
-        Returns:
-            The pages as Markdown, each with its number.
-
-        Raises:
-            UnreadableError: the service cannot read this document.
-            RateLimited, Unavailable, TooSlow: the service cannot read it now; the message says what to do.
-        """
+        """See `TextRecognition.read`."""
 
         async def analyse() -> AnalyzeResult:
             try:

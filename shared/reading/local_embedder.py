@@ -35,11 +35,7 @@ class LocalEmbedder:
         )
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
-        """Make one vector for each text, in order.
-
-        Raises:
-            Unavailable: no process can be started now, or one took too long or has ended.
-        """
+        """See `Embedder.embed`."""
         try:
             async with asyncio.TaskGroup() as group:
                 calls = [

@@ -27,20 +27,7 @@ class LocalRecognition:
         )
 
     async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:
-        """Read an image, or pages of a PDF.
-
-        Args:
-            data: The bytes of the file.
-            pages: Numbers of the pages of a PDF, from 1; empty: the file is an image.
-
-        Returns:
-            The pages as Markdown, each with its number.
-
-        Raises:
-            UnreadableError: the file is damaged, or no image.
-            ReadLimitError: it has too many pages or pixels, or reading it takes too much time or memory.
-            Unavailable: no process can be started now.
-        """
+        """See `TextRecognition.read`; without page numbers the file is an image."""
         check_limit(len(pages), MAX_SCANNED_PAGES, "scanned pages")
         if not pages:
             return await self._sandbox.recognize(data, ())

@@ -51,6 +51,9 @@ class TextRecognition(Protocol):
             data: The bytes of the file.
             pages: Numbers of the pages to read, from 1; empty: all pages.
 
+        Returns:
+            The pages as Markdown, each with its number.
+
         Raises:
             UnreadableError: the file cannot be read.
             RateLimited, Unavailable, TooSlow: it cannot be read now.

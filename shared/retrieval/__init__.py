@@ -155,31 +155,30 @@ MOST_READ = 1_000
 
 
 class Retriever(Protocol):
-    """Finds passages."""
+    """Finds passages.
+
+    Raises:
+        NotConfigured: the service refuses the app, or the index is not what the settings say.
+        Unavailable, RateLimited, TooSlow: the service failed, or the deadline has passed. All methods raise these.
+    """
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        """Find the passages that best match.
+        """Find the passages that best match; none if there is no index yet.
+
+        Without a mode, the search is hybrid if questions have vectors, else by text. If the embedding service fails, a
+        hybrid search fails too, so that nobody gets worse results without notice.
 
         Raises:
-            BadRequest: the mode needs something that is not configured.
-            Unavailable, RateLimited, TooSlow: the service failed.
+            BadRequest: the mode needs something that is not configured, or a vector field is unknown.
         """
         ...
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
-
-        Raises:
-            Unavailable, RateLimited, TooSlow: the service failed.
-        """
+        """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`."""
         ...
 
     async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """Count what the index has of a file, as far as `access` allows it (None: all); None: nothing.
-
-        Raises:
-            Unavailable, RateLimited, TooSlow: the service failed.
-        """
+        """Count the passages and pages of a file that `access` allows (None: all); None: there are none."""
         ...
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
@@ -191,7 +190,6 @@ class Retriever(Protocol):
 
         Raises:
             TooLarge: there are `MOST_READ` passages or more.
-            Unavailable, RateLimited, TooSlow: the service failed.
         """
         ...
 
@@ -236,7 +234,7 @@ class FileEntry(msgspec.Struct, frozen=True):
 
 
 class PassageIndex(Protocol):
-    """Stores the passages of documents; ingestion writes it."""
+    """Stores the passages of documents; ingestion writes it. Errors are those of `Retriever`."""
 
     @property
     def stores_terms(self) -> bool:
@@ -248,10 +246,10 @@ class PassageIndex(Protocol):
         ...
 
     async def replace(self, *entries: FileEntry) -> None:
-        """Replace the passages of files.
+        """Replace the passages of files. After an error the files have to be written again.
 
         Raises:
-            Unavailable, RateLimited, TooSlow: the service failed; the files have to be written again.
+            ValueError: there is not one vector for each passage, or part of one.
         """
         ...
 
@@ -290,7 +288,7 @@ class Embedder(Protocol):
             questions: Whether they are questions: some models make other vectors of these than of passages.
 
         Raises:
-            RateLimited, Unavailable, TooSlow: the service failed.
+            RateLimited, BadRequest, Unavailable, TooSlow: the service failed, or refused a text.
         """
         ...
 

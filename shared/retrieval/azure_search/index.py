@@ -74,12 +74,7 @@ class AzureSearchIndex:
         return False
 
     async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
-        """Yield each indexed source file, or `sourcefile` only, with its fingerprint. None if there is no index yet.
-
-        Raises:
-            NotConfigured: the service refuses the app, or the index has no field for fingerprints.
-            Unavailable, RateLimited, TooSlow: the service failed.
-        """
+        """See `PassageIndex.fingerprints`. There are none if there is no index yet."""
         if await self._get_existing() is None:
             return
         if sourcefile is not None:
@@ -101,13 +96,7 @@ class AzureSearchIndex:
             where = f"{mark} ge {last}" if where != f"{mark} ge {last}" else f"{mark} gt {last}"
 
     async def replace(self, *entries: FileEntry) -> None:
-        """Replace the passages of files, one after the other. Until it is done, searches may find old and new ones.
-
-        Raises:
-            ValueError: the number of vectors is not the number of passages.
-            NotConfigured: the service refuses the app, or the index lacks a field that the passages need.
-            Unavailable, RateLimited, TooSlow: the service failed; the files have to be written again.
-        """
+        """See `PassageIndex.replace`. Files are written one after the other; searches may find old and new passages."""
         for entry in entries:
             await self._replace_file(entry)
 
@@ -134,12 +123,7 @@ class AzureSearchIndex:
             raise
 
     async def remove(self, sourcefile: str) -> None:
-        """Remove a file. It need not exist.
-
-        Raises:
-            NotConfigured: the service refuses the app.
-            Unavailable, RateLimited, TooSlow: the service failed; some passages may be gone.
-        """
+        """See `PassageIndex.remove`. After an error, some passages may be gone."""
         if await self._get_existing() is not None:
             await self._wait_until_visible(sourcefile)
             await self._remove_except(set(), sourcefile)

@@ -49,10 +49,6 @@ class IndexReader:
         Args:
             arguments: Arguments of `SearchClient.search`, without the fields to select.
             deadline: Time by which the answer must be there, in seconds on the event loop's clock.
-
-        Raises:
-            NotConfigured: the service refuses the app, or the index does not support the request.
-            Unavailable, RateLimited, TooSlow: the service failed.
         """
         try:
             found = await self._search({**arguments, "select": self._select}, deadline)
@@ -66,14 +62,10 @@ class IndexReader:
         return [passage_of(document, self.fields, place) for place, document in enumerate(found)]
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Check whether `access` allows a passage whose `sourcefile` or `sourcepage` is `document`.
+        """See `Retriever.may_see`.
 
         A `sourcepage` counts only if no file has the same name. Else the name of a page, which may be escaped, could
         open another file of that name to a caller who may only see the page.
-
-        Raises:
-            NotConfigured: the service refuses the app, or the index does not support the request.
-            Unavailable, RateLimited, TooSlow: the service failed.
         """
         seen = access_filter(access, self.fields)
         if seen == NOTHING:
@@ -85,12 +77,7 @@ class IndexReader:
         return await self._exists(all_of(page, seen), deadline) and not await self._exists(file, deadline)
 
     async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """Count the passages of a file that `access` allows; None: there are none. The service counts no pages.
-
-        Raises:
-            NotConfigured: the service refuses the app, or the index does not support the request.
-            Unavailable, RateLimited, TooSlow: the service failed.
-        """
+        """See `Retriever.extent`. The service counts no pages."""
         where = all_of(file_filter(sourcefile, self.fields), access_filter(access, self.fields) if access else None)
         if where == NOTHING:
             return None
@@ -111,13 +98,7 @@ class IndexReader:
             raise
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
-        """Read the passages with this `sourcepage`, or else with this `sourcefile`, in the order of the text.
-
-        Raises:
-            TooLarge: there are `MOST_READ` passages or more.
-            NotConfigured: the service refuses the app, or the index does not support the request.
-            Unavailable, RateLimited, TooSlow: the service failed.
-        """
+        """See `Retriever.read`."""
         named = f"({file_filter(document, self.fields)} or {page_filter(document, self.fields)})"
         where = all_of(named, access_filter(context.access, self.fields) if context.access else None)
         if where == NOTHING:

@@ -81,17 +81,7 @@ class AzureSearchRetriever(IndexReader):
         return cls(connection, fields, vectors, settings.azure_search_semantic_configuration)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        """Find the passages that best match.
-
-        Without a mode, the search is hybrid if questions have vectors, else by text. If the embedding service fails, a
-        hybrid search fails too, so that nobody gets worse results without notice.
-
-        Raises:
-            BadRequest: the mode needs something that is not configured, or a vector field is unknown.
-            NotConfigured: the service refuses the app, or the index does not support the request.
-            Unavailable, RateLimited: the service or the embedding service failed.
-            TooSlow: the deadline passed.
-        """
+        """See `Retriever.search`."""
         plan = self._plan(query)
         where = query_filter(query, self.fields)
         if where == NOTHING or not query.text.strip():

@@ -4,8 +4,9 @@ An existing index is checked for what ingestion needs. One that others made is n
 version of this app made gets the fields that it lacks. Imports `azure.search.documents`: import it late.
 """
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import cast
 
 from azure.search.documents.indexes import models
 
@@ -19,6 +20,9 @@ _TIME = "Edm.DateTimeOffset"
 _ALGORITHM = "hnsw_config"
 _VECTORIZER = "azure-openai"
 _SEMANTIC_CONFIGURATION = "default"
+_simple = cast("Callable[..., models.SearchField]", models.SimpleField)  # pyright: ignore[reportUnknownMemberType]
+_searchable = cast("Callable[..., models.SearchField]", models.SearchableField)  # pyright: ignore[reportUnknownMemberType]
+"""Make fields with each option set: the service turns on those that are left out."""
 IMAGE_DIMENSIONS = 1024
 """Numbers in a vector of Azure AI Vision (multimodal embeddings, model version 2023-04-15)."""
 _VECTORIZER_MODELS = ("text-embedding-3-large", "text-embedding-3-small", "text-embedding-ada-002")
@@ -61,7 +65,7 @@ class IndexPlan:
         Args:
             dimensions: Numbers in a vector of a text; None: texts have no vectors.
         """
-        fields = self.fields
+        fields, collections = self.fields, (self.fields.oids, self.fields.groups)
         vectors = [
             *([_vector(fields.embedding, dimensions)] if dimensions else []),
             *([_vector(fields.image_embedding, IMAGE_DIMENSIONS)] if self.has_images else []),
@@ -69,12 +73,14 @@ class IndexPlan:
         return models.SearchIndex(
             name=self.name,
             fields=[
-                _text(fields.id, key=True, filterable=True),
-                _text(fields.content, searchable=True),
-                *(_text(name, filterable=True) for name in (fields.category, fields.sourcepage, fields.sourcefile)),
-                *(_text(name, _STRINGS, filterable=True) for name in (fields.oids, fields.groups)),
+                _simple(name=fields.id, type=_STRING, key=True, filterable=True),
+                _searchable(name=fields.content),
+                *(
+                    _simple(name=name, type=_STRINGS if name in collections else _STRING, filterable=True)
+                    for name in (fields.category, fields.sourcepage, fields.sourcefile, *collections)
+                ),
                 *_place(fields),
-                _text(fields.fingerprint, filterable=True, sortable=True),
+                _simple(name=fields.fingerprint, type=_STRING, filterable=True, sortable=True),
                 *vectors,
             ],
             semantic_search=self._semantic_search(),
@@ -194,31 +200,13 @@ class ExistingIndex:
 
 def _place(fields: IndexFields) -> list[models.SearchField]:
     """The fields that say where in its document a passage stands, of what day that is, and what was not read of it."""
-    kinds = {fields.headings: _STRINGS, fields.date: _TIME}
-    silent = fields.date, fields.left_out
-    return [_text(name, kinds.get(name, _STRING), searchable=name not in silent) for name in fields.place]
-
-
-def _text(
-    name: str,
-    kind: str = _STRING,
-    *,
-    key: bool = False,
-    searchable: bool = False,
-    filterable: bool = False,
-    sortable: bool = False,
-) -> models.SearchField:
-    """A field. Each option is set, since the service turns on those that are left out."""
-    return models.SearchField(
-        name=name,
-        type=kind,
-        key=key,
-        hidden=False,
-        searchable=searchable,
-        filterable=filterable,
-        sortable=sortable,
-        facetable=False,
-    )
+    kinds = {fields.date: _TIME, fields.left_out: _STRING}
+    return [
+        _simple(name=name, type=kinds[name])
+        if name in kinds
+        else _searchable(name=name, collection=name == fields.headings)
+        for name in fields.place
+    ]
 
 
 def _vector(name: str, dimensions: int) -> models.SearchField:

@@ -68,15 +68,11 @@ class VisionEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name. Vectors of different models cannot be compared."""
+        """See `Embedder.model`."""
         return f"azure-ai-vision-{_MODEL_VERSION}"
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:  # noqa: ARG002 (one kind of vector)
-        """Make one vector for each text, in order. Of a long text, only the first `MOST_WORDS` words count.
-
-        Raises:
-            RateLimited, BadRequest, Unavailable, TooSlow: the service failed or refused a text.
-        """
+        """See `Embedder.embed`. Of a long text, only the first `MOST_WORDS` words count."""
         return await asyncio.gather(*map(self._embed_text, texts))
 
     async def embed_image(self, image: bytes) -> list[float] | None:

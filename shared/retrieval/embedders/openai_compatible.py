@@ -63,15 +63,11 @@ class OpenAIEmbedder:
 
     @property
     def model(self) -> str:
-        """The embedding model's name, and the prefix of passages. Vectors of different models cannot be compared."""
+        """The embedding model's name, and the prefix of passages."""
         return f"{self._model.name} {self._prefixes.passage}".strip()
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
-        """Make one vector for each text, in order. Without texts no request is sent.
-
-        Raises:
-            RateLimited, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
-        """
+        """See `Embedder.embed`. Without texts no request is sent."""
         prefix = self._prefixes.question if questions else self._prefixes.passage
         vectors: list[list[float]] = []
         for batch in batched((prefix + text for text in texts), _BATCH, strict=False):

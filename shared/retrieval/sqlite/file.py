@@ -1,7 +1,6 @@
 """The file of the built-in index: its schema, and connections to it for writing and for reading."""
 
 import asyncio
-import logging
 import math
 import os
 from array import array
@@ -17,18 +16,14 @@ import msgspec
 from shared.errors import Unavailable
 from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile, enable_wal
 from shared.retrieval import PassageTerms
-from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
-
-_log = logging.getLogger("switchboard.retrieval")
 
 SCHEMA_VERSION = 8
-"""Version of the schema, stored in the file's `user_version` by `_PARTS`. 0 means that the file has no schema."""
-_OLDER_VERSIONS = (1, 2, 3, 4, 5, 6, 7)
-"""Versions without `_PARTS`. Those before 7 have no `_DATES`, before 6 other terms, before 5 no `_NOTES`, before 4 no
-`_PLACES`."""
+"""Version of the schema, stored in the file's `user_version`. 0 means that the file has no schema."""
 
 _SCHEMA = """
-CREATE TABLE files (sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE files (
+    sourcefile TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, left_out TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
 -- AUTOINCREMENT never reuses a rowid: a search during a replacement can miss a passage, but cannot return a wrong one.
 CREATE TABLE passages (
     rowid INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -38,22 +33,13 @@ CREATE TABLE passages (
     sourcefile TEXT NOT NULL REFERENCES files ON DELETE RESTRICT,
     category TEXT,
     oids TEXT NOT NULL,
-    groups TEXT NOT NULL
+    groups TEXT NOT NULL,
+    title TEXT NOT NULL DEFAULT '',
+    headings TEXT NOT NULL DEFAULT '[]',
+    table_head TEXT NOT NULL DEFAULT '',
+    date TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX passages_by_file ON passages (sourcefile);
--- At most one row: the model of the vectors in `passage_vectors`.
-CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
-"""
-"""The tables of files, passages and vectors."""
-
-_PLACES = """
-ALTER TABLE passages ADD COLUMN title TEXT NOT NULL DEFAULT '';
-ALTER TABLE passages ADD COLUMN headings TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE passages ADD COLUMN table_head TEXT NOT NULL DEFAULT '';
-"""
-"""Where in its document a passage stands."""
-
-_TERMS = """
 -- The terms of each passage in the form that ranking reads: two bytes a term.
 CREATE TABLE stemmed (
     rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms BLOB NOT NULL, context BLOB NOT NULL
@@ -75,21 +61,13 @@ CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
     UPDATE languages SET passages = passages - 1, terms = terms - length(old.terms) / 2
     WHERE language = old.language;
 END;
-"""
-"""The tables of terms, which are made from the passages."""
-
-_NOTES = "ALTER TABLE files ADD COLUMN left_out TEXT NOT NULL DEFAULT '';"
-"""What was not read of a file."""
-
-_DATES = "ALTER TABLE passages ADD COLUMN date TEXT NOT NULL DEFAULT '';"
-"""The day that a passage's document states as its own."""
-
-_PARTS = """
+-- At most one row: the model of the vectors in `passage_vectors`, a table that is made with the first vector.
+CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
+-- Whose vector each row of `passage_vectors` is: a passage can have several, one for each of its parts.
 CREATE TABLE vector_parts (rowid INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL) STRICT;
 CREATE INDEX vector_parts_by_passage ON vector_parts (passage);
 PRAGMA user_version = 8;
 """
-"""Whose vector each row of `passage_vectors` is: passages can have several, one for each of their parts."""
 
 _CACHE_KIB = 8192
 """Memory of a connection for pages of the file: a search reads some hundred, all over the file."""
@@ -120,10 +98,8 @@ def open_for_writing(path: Path) -> apsw.Connection:
         enable_wal(db)
         db.pragma("foreign_keys", True)
         with transaction(db, "IMMEDIATE"):
-            if db.pragma("user_version") in _OLDER_VERSIONS:
-                _upgrade(db)
-            elif not has_schema(db):
-                db.execute(_SCHEMA + _PLACES + _TERMS + _NOTES + _DATES + _PARTS)
+            if not has_schema(db):
+                db.execute(_SCHEMA)
         return db
 
 
@@ -163,8 +139,6 @@ def has_schema(db: apsw.Connection) -> bool:
         Unavailable: another version of this app wrote the file.
     """
     version = db.pragma("user_version")
-    if version in _OLDER_VERSIONS:
-        raise Unavailable("The search index was written by an older version of this app. Run `make index` to renew it.")
     if version not in (0, SCHEMA_VERSION):
         age = "a newer" if isinstance(version, int) and version > SCHEMA_VERSION else "another"
         raise Unavailable(
@@ -172,38 +146,6 @@ def has_schema(db: apsw.Connection) -> bool:
             "run `make index` to build it again."
         )
     return version == SCHEMA_VERSION
-
-
-def _upgrade(db: apsw.Connection) -> None:
-    """Add what the file lacks. Files and vectors stay as they are, until they are indexed again."""
-    version = db.pragma("user_version")
-    db.execute((_NOTES if version < 5 else "") + (_DATES if version < 7 else "") + _PARTS)
-    if embedding_info(db):
-        db.execute("INSERT INTO vector_parts (rowid, passage) SELECT rowid, rowid FROM passage_vectors")
-    files = [row[0] for row in db.execute("SELECT sourcefile FROM files")]
-    if version < 6:
-        db.register_fts5_tokenizer("switchboard", _old_tokenizer)  # SQLite drops no table whose tokenizer it lacks
-        db.execute("DROP TABLE IF EXISTS vocabulary; DROP TABLE passage_terms")
-        db.execute("DROP TABLE IF EXISTS stemmed; DROP TABLE IF EXISTS languages")
-        db.execute((_PLACES if version < 4 else "") + _TERMS)
-        for sourcefile in files:
-            _renew_terms(db, sourcefile)
-    _log.warning("An older version of this app wrote the search index. It was renewed: documents: %d.", len(files))
-
-
-def _renew_terms(db: apsw.Connection, sourcefile: str) -> None:
-    """Make the terms of a file's passages anew."""
-    rows = db.execute(
-        "SELECT rowid, table_head || content, title, headings FROM passages WHERE sourcefile = ?", (sourcefile,)
-    )
-    found = msgspec.convert(rows.fetchall(), list[tuple[int, str, str, str]])
-    contexts = (context_of(sourcefile, title, msgspec.json.decode(path)) for _, _, title, path in found)
-    made = terms_of_file([(row[1], context) for row, context in zip(found, contexts, strict=True)])
-    add_terms(db, zip((row[0] for row in found), made, strict=True))
-
-
-def _old_tokenizer(_db: apsw.Connection, _args: list[str]) -> Callable[[bytes, int, str | None], Iterable[str]]:
-    return lambda _utf8, _flags, _locale: ()
 
 
 def add_terms(db: apsw.Connection, passages: Iterable[tuple[int, PassageTerms]]) -> None:
@@ -254,7 +196,7 @@ class _FileId(NamedTuple):
     """When it was changed, in nanoseconds, where SQLite takes it for immutable; else 0, since SQLite notices."""
 
 
-class _Reader(NamedTuple):
+class _ReadConnection(NamedTuple):
     file: _FileId
     """The file that was opened. The path may name another file by now."""
     db: apsw.Connection
@@ -271,7 +213,7 @@ class SqliteReaders:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: list[_Reader] = []
+        self._idle: list[_ReadConnection] = []
         self._closed = False
 
     async def run[T](self, read: Callable[[apsw.Connection], T]) -> T | None:
@@ -306,7 +248,7 @@ class SqliteReaders:
             self._close_idle()
         return found
 
-    def _take(self) -> _Reader | None:
+    def _take(self) -> _ReadConnection | None:
         """Take a connection to the file that is at the path now; it may have been replaced since the last read."""
         try:
             status = self._path.stat()
@@ -322,7 +264,7 @@ class SqliteReaders:
             if reader.file == file:
                 return reader
             reader.db.close()
-        return _Reader(file, open_for_reading(self._path))
+        return _ReadConnection(file, open_for_reading(self._path))
 
     def _close_idle(self) -> None:
         while self._idle:

@@ -37,11 +37,7 @@ class SqliteIndex:
         return True
 
     async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
-        """Yield each indexed source file, or `sourcefile` only, with its fingerprint.
-
-        Raises:
-            Unavailable: the file cannot be used.
-        """
+        """See `PassageIndex.fingerprints`."""
         query = "SELECT sourcefile, fingerprint FROM files WHERE sourcefile {} ? ORDER BY sourcefile LIMIT 500"
         which, name = query.format(">" if sourcefile is None else "="), sourcefile or ""
         while found := await self._run(partial(_fingerprints, query=which, name=name)):
@@ -52,14 +48,10 @@ class SqliteIndex:
             name = found[-1][0]
 
     async def replace(self, *entries: FileEntry) -> None:
-        """Replace the passages of files, all or none. Vectors of images are not stored, since it does not search them.
+        """See `PassageIndex.replace`. All files are replaced, or none. Vectors of images are not stored or searched.
 
         Vectors of different models or lengths cannot be compared. So the first vectors of another model or length
         delete all earlier ones, and the files that had them have to be written again.
-
-        Raises:
-            ValueError: there are vectors but no model's name, or not one vector or not the terms of each passage.
-            Unavailable: the file cannot be used.
         """
         for entry in entries:
             if entry.vectors is not None and (
@@ -77,11 +69,7 @@ class SqliteIndex:
         self._changed = True
 
     async def remove(self, sourcefile: str) -> None:
-        """Remove a file. It need not exist.
-
-        Raises:
-            Unavailable: the file cannot be used.
-        """
+        """See `PassageIndex.remove`."""
         await self._run(lambda db: _remove(db, sourcefile))
         self._changed = True
 

@@ -65,18 +65,7 @@ class SqliteRetriever:
         self._embedder = embedder
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
-        """Find the passages that best match; none if there is no index yet.
-
-        Without a mode, the search is hybrid if there is an embedding model, else by text. If the embedding service
-        fails, a hybrid search fails too, so that nobody gets worse results without notice.
-
-        Raises:
-            BadRequest: `vectors` without an embedding model, or without vectors in the index.
-            NotConfigured: the index was made with another embedding model.
-            Unavailable: the index cannot be read, or the embedding service failed.
-            RateLimited: the embedding service refused the request for now.
-            TooSlow: the deadline passed.
-        """
+        """See `Retriever.search`."""
         try:
             async with asyncio.timeout_at(context.deadline):
                 others = replace(
@@ -87,29 +76,15 @@ class SqliteRetriever:
             raise TooSlow("The search took too long. Try again, or ask for less.") from exc
 
     async def may_see(self, document: str, access: Access) -> bool:
-        """Check whether `access` allows a passage of this file.
-
-        Raises:
-            Unavailable: the index cannot be read.
-        """
+        """See `Retriever.may_see`; only names of files count."""
         return bool(await self._readers.run(lambda db: search.is_visible(db, document, access)))
 
     async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """Count the passages and pages of a file that `access` allows; None: there are none.
-
-        Raises:
-            Unavailable: the index cannot be read.
-        """
+        """See `Retriever.extent`."""
         return await self._readers.run(lambda db: search.extent_of(db, sourcefile, access))
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
-        """Read the passages of a page or of a file; none if there is no index yet.
-
-        Raises:
-            TooLarge: there are `MOST_READ` passages or more.
-            Unavailable: the index cannot be read.
-            TooSlow: the deadline passed.
-        """
+        """See `Retriever.read`; none if there is no index yet."""
         try:
             async with asyncio.timeout_at(context.deadline):
                 found = await self._readers.run(lambda db: search.passages_of(db, document, context.access))

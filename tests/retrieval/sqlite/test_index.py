@@ -120,13 +120,16 @@ async def test_vectors_without_the_name_of_their_model_are_refused(path: Path) -
         await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")], [[1.0]]))
 
 
-async def test_an_index_of_a_newer_version_is_left_alone(index: SqliteIndex, path: Path) -> None:
+@pytest.mark.parametrize(("version", "age"), [(7, "another"), (99, "a newer")])
+async def test_an_index_of_another_version_is_left_alone(
+    index: SqliteIndex, path: Path, version: int, age: str
+) -> None:
     await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")]))
     await index.aclose()
     db = apsw.Connection(str(path))
-    db.pragma("user_version", 99)
+    db.pragma("user_version", version)
     db.close()
-    with pytest.raises(Unavailable, match=r"newer version.*make index"):
+    with pytest.raises(Unavailable, match=rf"{age} version.*delete the index and run `make index`"):
         await marks_of(index)
 
 
@@ -190,89 +193,6 @@ async def test_a_folder_that_cannot_be_written_is_named_with_what_to_check(tmp_p
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
         await marks_of(SqliteIndex(tmp_path / "file" / "index.sqlite"))
-
-
-_OLD_TERMS = {
-    1: """
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    content, content = '', contentless_delete = 1, tokenize = 'switchboard'
-);
-INSERT INTO passage_terms (rowid, content) SELECT rowid, content FROM passages;
-""",
-    2: """
-CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms TEXT NOT NULL) STRICT;
-CREATE TABLE languages (
-    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, characters INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    terms, content = '', columnsize = 0, tokenize = 'ascii'
-);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passage_terms, row);
-CREATE TRIGGER stemmed_added AFTER INSERT ON stemmed BEGIN
-    INSERT INTO passage_terms (rowid, terms) VALUES (new.rowid, new.terms);
-    INSERT INTO languages VALUES (new.language, 1, length(new.terms)) ON CONFLICT DO UPDATE
-    SET passages = passages + 1, characters = characters + excluded.characters;
-END;
-CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
-    INSERT INTO passage_terms (passage_terms, rowid, terms) VALUES ('delete', old.rowid, old.terms);
-    UPDATE languages SET passages = passages - 1, characters = characters - length(old.terms)
-    WHERE language = old.language;
-END;
-INSERT INTO stemmed SELECT rowid, 'de', ' brill bezahlt ' FROM passages;
-""",
-    3: """
-CREATE TABLE stemmed (rowid INTEGER PRIMARY KEY, language TEXT NOT NULL, terms BLOB NOT NULL) STRICT;
-CREATE TABLE languages (
-    language TEXT PRIMARY KEY, passages INTEGER NOT NULL, terms INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
-);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab (passage_terms, row);
-CREATE TRIGGER stemmed_removed AFTER DELETE ON stemmed BEGIN
-    DELETE FROM passage_terms WHERE rowid = old.rowid;
-END;
-""",
-}
-_OLD_TERMS[6] = _OLD_TERMS[7] = ""
-_OLD_TERMS[4] = _OLD_TERMS[5] = _OLD_TERMS[3].replace("BLOB NOT NULL", "BLOB NOT NULL, context BLOB NOT NULL", 1)
-"""The tables of terms that each earlier version of the schema had, with their rows."""
-
-
-def make_old(path: Path, version: int) -> None:
-    """Give an index the tables of an earlier version."""
-    db = apsw.Connection(str(path))
-    db.register_fts5_tokenizer("switchboard", lambda _db, _args: lambda utf8, _flags, _locale: utf8.decode().split())
-    db.execute("DROP TABLE vector_parts")
-    if version < 6:
-        db.execute("DROP TABLE vocabulary; DROP TABLE passage_terms; DROP TABLE stemmed; DROP TABLE languages")
-    if version < 7:
-        db.execute("ALTER TABLE passages DROP COLUMN date")
-    if version < 5:
-        db.execute("ALTER TABLE files DROP COLUMN left_out")
-    for column in ("title", "headings", "table_head") if version < 4 else ():
-        db.execute(f"ALTER TABLE passages DROP COLUMN {column}")
-    db.execute(f"{_OLD_TERMS[version]} PRAGMA user_version = {version}")
-    db.close()
-
-
-@pytest.mark.parametrize("version", _OLD_TERMS)
-async def test_an_old_index_says_what_to_run_and_is_made_anew_by_the_next_write(
-    path: Path, caplog: pytest.LogCaptureFixture, version: int
-) -> None:
-    index = SqliteIndex(path, "hashed")
-    await index.replace(FileEntry("a.md", "1", [passage("a1", "Die Brille wird bezahlt.")], [hashed_vector("Brille")]))
-    await index.aclose()
-    make_old(path, version)
-    with pytest.raises(Unavailable, match=r"older version of this app.*make index"):
-        await found(path, "glasses")
-
-    index = SqliteIndex(path, "hashed")
-    assert await marks_of(index) == {"a.md": "1"}
-    await index.aclose()
-    assert caplog.messages == ["An older version of this app wrote the search index. It was renewed: documents: 1."]
-    assert await found(path, "Brillen") == ["a1"]
-    assert await found(path, "Brille", RetrievalMode.VECTORS) == ["a1"]
 
 
 async def test_words_of_removed_passages_no_longer_count_as_frequent(index: SqliteIndex, path: Path) -> None:
