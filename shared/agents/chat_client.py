@@ -17,7 +17,6 @@ from typing import Any, assert_never, cast
 from uuid import uuid4
 
 import agent_framework as af
-import msgspec
 from agent_framework import BaseChatClient, ChatMiddlewareLayer, FunctionInvocationLayer
 from agent_framework.observability import disable_instrumentation
 from opentelemetry import metrics
@@ -28,6 +27,8 @@ from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
+from shared.core import prompts
+from shared.core.callers_tools import LONGEST_ID, is_object
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 
@@ -43,8 +44,6 @@ HANDOFF = "handoff_to_"
 """Start of the names that the framework gives to its functions for handing over to another agent."""
 _MOST_ROUNDS = 6
 """Rounds of function calls for one message; then the model has to answer with what it has."""
-_LONGEST_ID = 40
-"""Characters of a call's id that OpenAI accepts in the next request."""
 _LONGEST_NAME = 64
 """Characters of a function's name that services accept."""
 
@@ -105,28 +104,16 @@ class Calls:
     """Names of the other agents, by the names that the framework uses for them."""
 
 
-def model_request(
+def agent_request(
     agent: AgentDefinition, request: ChatRequest, conversation: tuple[Message, ...], *, want_followups: bool = False
 ) -> ModelRequest:
     """Template for each model call of an agent. The agent's own temperature has priority over the request's.
 
     Its `tools` are the caller's; those of the agent come with each call.
     """
-    overrides = request.overrides
-    return ModelRequest(
-        messages=conversation,
-        question=request.question,
-        language=overrides.language,
-        want_followups=want_followups,
-        temperature=overrides.temperature if agent.temperature is None else agent.temperature,
-        seed=overrides.seed,
-        form=request.form,
-        reasoning_effort=request.reasoning_effort,
-        model=agent.model,
-        tools=request.tools,
-        tool_choice=request.tool_choice,
-        max_tokens=request.max_tokens,
-    )
+    made = prompts.model_request(request, conversation, want_followups=want_followups)
+    temperature = made.temperature if agent.temperature is None else agent.temperature
+    return replace(made, temperature=temperature, model=agent.model)
 
 
 class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
@@ -137,7 +124,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         super().__init__(
             function_invocation_configuration={"max_iterations": _MOST_ROUNDS, "include_detailed_errors": True}
         )
-        self._calls = calls
+        self.calls = calls
         self._hear = hear
         self.output = AgentOutput()
         """Output for the message in work. The caller sets a new one for each message."""
@@ -148,7 +135,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
 
     def name_of(self, framework_name: str) -> str | None:
         """Name of another agent, found by the framework's name for it; None if there is no such agent."""
-        return self._calls.names.get(framework_name)
+        return self.calls.names.get(framework_name)
 
     def _inner_get_response(
         self, *, messages: Sequence[af.Message], stream: bool, options: Mapping[str, Any], **_: object
@@ -158,25 +145,25 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return self._response(messages, options)
 
     async def _response(self, messages: Sequence[af.Message], options: Mapping[str, Any]) -> af.ChatResponse:
-        gate = self._calls.toolbox.gate
+        gate = self.calls.toolbox.gate
         request = replace(
-            self._calls.request,
+            self.calls.request,
             place=gate.next_round(),
             messages=self._prompt(messages, options.get("instructions")),
-            sources=self._calls.toolbox.passages,
-            rarities=self._calls.toolbox.rarities,
-            foreign=self._calls.toolbox.foreign,
+            sources=self.calls.toolbox.passages,
+            rarities=self.calls.toolbox.rarities,
+            foreign=self.calls.toolbox.foreign,
             tools=self._tools(options),
         )
         output = self.output
         output.is_waiting = True
-        if self._calls.slots.locked():
-            await self._calls.lane.tell("waiting")
-        async with self._calls.slots:
+        if self.calls.slots.locked():
+            await self.calls.lane.tell("waiting")
+        async with self.calls.slots:
             output.is_waiting = False
-            await self._calls.lane.tell("thinking")
+            await self.calls.lane.tell("thinking")
             text, calls = await self._call(request)
-        callers = {tool.name for tool in self._calls.request.tools}
+        callers = {tool.name for tool in self.calls.request.tools}
         if any(call.name in callers for call in calls):
             calls = []  # the turn ends with those of the caller's tools: after their results the model can call its own
         contents = [af.Content.from_text(text)] if text else []
@@ -193,7 +180,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         output = self.output
         calls: list[ToolCall] = []
         output.finished, output.pieces = None, []
-        async with aclosing(self._calls.model.stream(request, self._calls.context)) as events:
+        async with aclosing(self.calls.model.stream(request, self.calls.context)) as events:
             async for event in events:
                 if isinstance(event, ToolCall):
                     calls.append(event)
@@ -212,7 +199,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         match event:
             case ModelText():
                 if not output.pieces:
-                    await self._calls.lane.tell("writing")
+                    await self.calls.lane.tell("writing")
                 output.pieces.append(event.text)
             case ReasoningDelta():
                 output.reasoning.append(event.text)
@@ -232,7 +219,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         prompt = [Message(Role.SYSTEM, instructions)] if instructions else []
         for message in messages:
             if message.role == "user":
-                prompt.extend(self._calls.request.messages)
+                prompt.extend(self.calls.request.messages)
             elif message.role == "tool":
                 prompt.extend(_results(message))
             elif author := self.name_of(message.author_name or ""):
@@ -243,14 +230,12 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
         """The functions that the model may call: the agent's and the caller's; only these where it has to call one."""
-        callers = self._calls.request.tools
-        if options.get("tool_choice") == "none" or self._calls.request.tool_choice.must_call:
+        callers = self.calls.request.tools
+        if options.get("tool_choice") == "none" or self.calls.request.tool_choice.must_call:
             return callers
         offered = cast("Sequence[af.FunctionTool]", options.get("tools") or ())
         own = (
-            ToolDefinition(
-                tool.name, tool.description, tool.parameters(), query=self._calls.toolbox.query_of(tool.name)
-            )
+            ToolDefinition(tool.name, tool.description, tool.parameters(), query=self.calls.toolbox.query_of(tool.name))
             for tool in offered
             if self.may_hand_over or not tool.name.startswith(HANDOFF)
         )
@@ -277,17 +262,11 @@ def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
     """
     ids: set[str] = set()
     for call in calls:
-        is_own = call.id not in ids and 0 < len(call.id) <= _LONGEST_ID
+        is_own = call.id not in ids and 0 < len(call.id) <= LONGEST_ID
         call_id = call.id if is_own else uuid4().hex
         ids.add(call_id)
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:_LONGEST_NAME]
-        yield af.Content.from_function_call(call_id, name, arguments=_object(call.arguments))
-
-
-def _object(arguments: str) -> str:
-    """The arguments if they are a JSON object; else `{}`, so that the framework tells the model what is missing."""
-    try:
-        msgspec.json.decode(arguments, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return "{}"
-    return arguments
+        # Without any arguments the framework tells the model what is missing.
+        yield af.Content.from_function_call(
+            call_id, name, arguments=call.arguments if is_object(call.arguments) else "{}"
+        )

@@ -19,7 +19,7 @@ _MOST_BYTES = 100_000
 _MOST_FAULTS = 10
 """Maximum number of faults in one error message."""
 
-type Place = tuple[str | int, ...]
+type KeyPath = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 
 
@@ -29,7 +29,7 @@ class DefinitionFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: set[int] = set()
-        self.lines: dict[Place, int] = {(): 1}
+        self.lines: dict[KeyPath, int] = {(): 1}
         """Line of each value; lines count from 1."""
         self.faults: list[tuple[int, str]] = []
         """Line and sentence of each part that is valid YAML but not accepted."""
@@ -80,7 +80,7 @@ class DefinitionFile:
     def _broken(self, line: int, what: str) -> NotConfigured:
         return NotConfigured(message(self._path, [(line + 1, what)]))
 
-    def _value(self, node: "yaml.Node", place: Place) -> Json:
+    def _value(self, node: "yaml.Node", place: KeyPath) -> Json:
         import yaml
 
         self.lines.setdefault(place, node.start_mark.line + 1)
@@ -96,7 +96,7 @@ class DefinitionFile:
             return dict(self._entries(node, place))
         return None if node.tag.endswith(":null") else str(node.value)
 
-    def _entries(self, mapping: "yaml.MappingNode", place: Place) -> Iterator[tuple[str, Json]]:
+    def _entries(self, mapping: "yaml.MappingNode", place: KeyPath) -> Iterator[tuple[str, Json]]:
         import yaml
 
         keys: set[str] = set()

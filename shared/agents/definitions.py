@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator
 
-from shared.agents.definition_file import DefinitionFile, Place, message
+from shared.agents.definition_file import DefinitionFile, KeyPath, message
 from shared.chat_types import Json
 from shared.errors import NotConfigured
 from shared.tools.definitions import Definition, fits, function_name
@@ -189,7 +189,7 @@ def as_yaml(agents: Agents) -> str:
     return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _fault(kind: str, place: Place, lines: dict[Place, int]) -> tuple[int, str]:
+def _fault(kind: str, place: KeyPath, lines: dict[KeyPath, int]) -> tuple[int, str]:
     """Make the line and the sentence for an error that pydantic reports."""
     place = tuple(part for part in place if part != "[key]")
     key = next(part for part in reversed(place) if isinstance(part, str))
@@ -200,14 +200,14 @@ def _fault(kind: str, place: Place, lines: dict[Place, int]) -> tuple[int, str]:
     return _line(place, lines), f"`{key[:40]}` should be {_accepted(place)}"
 
 
-def _line(place: Place, lines: dict[Place, int]) -> int:
+def _line(place: KeyPath, lines: dict[KeyPath, int]) -> int:
     """Line of a value, or of what it is in: `key` may stand beside `auth` in place of below it."""
     while place not in lines:
         place = place[:-1]
     return lines[place]
 
 
-def _accepted(place: Place) -> str:
+def _accepted(place: KeyPath) -> str:
     match place:
         case ("agents", _, "tools", *_):
             return f"{_TOOLS_OF_AGENT} {', '.join(TOOLS)}"
@@ -218,7 +218,7 @@ def _accepted(place: Place) -> str:
             return next(of[part] for part in reversed(place) if part in of)
 
 
-def _keys(place: Place) -> Iterable[str]:
+def _keys(place: KeyPath) -> Iterable[str]:
     """The keys that are accepted where a key stands that is not."""
     from shared.tools.servers import AllowedTool, Api, Auth, ToolServer
 
@@ -239,7 +239,7 @@ def _keys(place: Place) -> Iterable[str]:
             return _with_servers().model_fields
 
 
-def _similar_names(content: dict[str, Json], lines: dict[Place, int]) -> Iterator[tuple[int, str]]:
+def _similar_names(content: dict[str, Json], lines: dict[KeyPath, int]) -> Iterator[tuple[int, str]]:
     """Find agents with the same or almost the same name, which models or readers could confuse."""
     seen: set[str] = set()
     for index, agent in _mappings(content, "agents"):
@@ -253,7 +253,7 @@ def _similar_names(content: dict[str, Json], lines: dict[Place, int]) -> Iterato
         seen.add(letters)
 
 
-def _tool_faults(content: dict[str, Json], lines: dict[Place, int]) -> Iterator[tuple[int, str]]:
+def _tool_faults(content: dict[str, Json], lines: dict[KeyPath, int]) -> Iterator[tuple[int, str]]:
     """Find servers and tools that could be taken for others, and patterns of agents that name no tool."""
     functions, names, known = {*TOOLS}, set[str](), [*TOOLS]
     for key, allowed in (("tool_servers", "tools"), ("apis", "operations")):

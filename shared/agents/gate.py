@@ -32,7 +32,7 @@ _CLOSED: Mapping[CallState, str] = {
 }
 
 type Status = Literal["done", "failed", "denied", "expired", "unknown"]
-type Call = Callable[[], Awaitable[ToolResult]]
+type _RunCall = Callable[[], Awaitable[ToolResult]]
 
 
 class Paused(Exception):
@@ -44,7 +44,7 @@ class Paused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class CallServices:
     """What all calls of one turn have in common."""
 
     tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]]
@@ -65,20 +65,20 @@ class Gate:
     Args:
         agent: Name of the agent.
         tools: Its tools, by the names that its model uses.
-        hands: What all agents of the turn have in common.
+        services: What all agents of the turn have in common.
     """
 
-    def __init__(self, agent: str, tools: Mapping[str, Tool], hands: Hands) -> None:
+    def __init__(self, agent: str, tools: Mapping[str, Tool], services: CallServices) -> None:
         self._agent = agent
         self._tools = tools
-        self._hands = hands
+        self._services = services
         self._round = 0
         self._places: dict[str, Place] = {}
 
     def next_round(self) -> str:
         """Begin a call of the model; return its name in the turn, or nothing if no calls are kept."""
         self._round += 1
-        return f"{self._agent}/{self._round}" if self._hands.book else ""
+        return f"{self._agent}/{self._round}" if self._services.book else ""
 
     async def enter(self, calls: Sequence[ToolCall]) -> None:
         """Let the calls of a round begin.
@@ -87,9 +87,9 @@ class Gate:
             Paused: a person has to be asked for some.
         """
         self._places = {call.id: Place(self._agent, self._round, at) for at, call in enumerate(calls)}
-        if self._hands.book is None:
+        if self._services.book is None:
             return
-        asked = [await self._standing(self._hands.book, call) for call in calls]
+        asked = [await self._standing(self._services.book, call) for call in calls]
         if opened := tuple(kept.opened for kept in asked if kept and kept.state == "open"):
             raise Paused(opened)
 
@@ -110,7 +110,7 @@ class Gate:
         return kept
 
     def _new(self, place: Place, tool: Tool, arguments: str, state: CallState) -> KeptCall:
-        book = self._hands.book
+        book = self._services.book
         return KeptCall(
             call_id=book.call_id(place) if book else f"call_{uuid4().hex[:24]}",
             agent=self._agent,
@@ -122,13 +122,13 @@ class Gate:
             description=tool.definition.description,
         )
 
-    async def run(self, call_id: str, tool: Tool, arguments: Mapping[str, Json], call: Call) -> ToolResult:
+    async def run(self, call_id: str, tool: Tool, arguments: Mapping[str, Json], call: _RunCall) -> ToolResult:
         """Run a call, or return what has come of it before.
 
         Raises:
             WrongArguments, SwitchboardError: as `Tool.call` raises them. Of a server's tool no WrongArguments.
         """
-        book, place, written = self._hands.book, self._places[call_id], canonical(arguments)
+        book, place, written = self._services.book, self._places[call_id], canonical(arguments)
         kept = await book.find(place) if book else None
         if kept and not kept.is_same(tool, written):
             kept = None
@@ -142,19 +142,19 @@ class Gate:
             return await self._told(kept, ToolResult(ended[1], is_error=True), ended[0])
         return await self._ran(place, tool, kept or self._new(place, tool, written, "executing"), call)
 
-    async def _ran(self, place: Place, tool: Tool, kept: KeptCall, call: Call) -> ToolResult:
+    async def _ran(self, place: Place, tool: Tool, kept: KeptCall, call: _RunCall) -> ToolResult:
         """Run a call that may run, and keep what comes of it."""
-        book, began, status = self._hands.book, time.monotonic(), "done"
-        if tool.server and self._hands.clear:
-            await self._hands.clear(f"{tool.title} {kept.arguments}")
-        if tool.server and self._hands.meter and (refusal := _refused(self._hands.meter)):
+        book, began, status = self._services.book, time.monotonic(), "done"
+        if tool.server and self._services.clear:
+            await self._services.clear(f"{tool.title} {kept.arguments}")
+        if tool.server and self._services.meter and (refusal := _refused(self._services.meter)):
             return await self._told(kept, refusal, "failed")
         if book and (tool.needs_consent or not tool.is_repeatable):
             kept = replace(kept, state="executing")
             await book.put(place, kept)
         if tool.server:
             await self._tell_start(kept)
-            with self._hands.watch(tool.title, kept.call_id, kept.arguments) as tell:
+            with self._services.watch(tool.title, kept.call_id, kept.arguments) as tell:
                 result, status = await _called(call)
                 tell(status, result.text)
         else:
@@ -165,7 +165,7 @@ class Gate:
 
     async def _tell_start(self, kept: KeptCall) -> None:
         if kept.server:
-            await self._hands.tell(ToolStarted(kept.call_id, kept.agent, kept.server, kept.tool, kept.arguments))
+            await self._services.tell(ToolStarted(kept.call_id, kept.agent, kept.server, kept.tool, kept.arguments))
 
     async def _told(self, kept: KeptCall, result: ToolResult, status: Status, milliseconds: float = 0) -> ToolResult:
         if kept.server:
@@ -180,7 +180,7 @@ class Gate:
                 milliseconds,
                 kept.approval_id,
             )
-            await self._hands.tell(ended)
+            await self._services.tell(ended)
         return result
 
 
@@ -198,7 +198,7 @@ def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
             return None
 
 
-async def _called(call: Call) -> tuple[ToolResult, Status]:
+async def _called(call: _RunCall) -> tuple[ToolResult, Status]:
     """Call a server's tool. What goes wrong is a result for the model, which can tell the user."""
     try:
         result = await call()

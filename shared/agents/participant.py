@@ -11,9 +11,8 @@ from agent_framework import AgentContext, AgentMiddleware
 
 from shared.agents.chat_client import HANDOFF, AgentChatClient, AgentOutput
 from shared.agents.gate import Paused
-from shared.agents.lane import Lane
-from shared.agents.toolbox import Toolbox, cause_of
-from shared.agents.transcript import Outcome, TeamTranscript
+from shared.agents.toolbox import cause_of
+from shared.agents.transcript import AgentResult, TeamTranscript
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, Unavailable, log_fault
 from shared.events import AgentMessage
 from shared.telemetry import Watch
@@ -28,21 +27,17 @@ class Participant(AgentMiddleware):
     def __init__(
         self,
         name: str,
-        invocation_id: str,
         client: AgentChatClient,
-        toolbox: Toolbox,
         transcript: TeamTranscript,
         put: Callable[[AgentMessage], Awaitable[None]],
-        lane: Lane,
         watch: Watch,
     ) -> None:
         self._name = name
-        self._invocation_id = invocation_id
         self._client = client
-        self._toolbox = toolbox
+        self._toolbox = client.calls.toolbox
+        self._lane = client.calls.lane
         self._transcript = transcript
         self._put = put
-        self._lane = lane
         self._watch = watch
         self._unheard: list[af.Message] = []
         """Messages that the agent was given when it failed. The framework does not give them to it again."""
@@ -73,7 +68,7 @@ class Participant(AgentMiddleware):
         handed_to = self._client.name_of(_handed_to(context.result) or "") if may_hand_over else None
         if error is None and handed_to is None and not output.text:
             error = self._silence(output)
-        message = self._transcript.take(Outcome(self._name, output, self._toolbox, error, handed_to))
+        message = self._transcript.take(AgentResult(self._name, output, self._toolbox, error, handed_to))
         await self._lane.end(output.usage, error, handed_to=handed_to)
         if message:
             await self._put(message)
@@ -100,7 +95,7 @@ class Participant(AgentMiddleware):
             cause = cause_of(error)
             if isinstance(cause, SwitchboardError):
                 return cause
-            log_fault(cause, self._invocation_id)
+            log_fault(cause, self._client.calls.context.invocation_id)
             return InternalError()
         return None
 

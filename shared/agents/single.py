@@ -12,19 +12,19 @@ from agent_framework import MiddlewareFailure
 
 from shared import events
 from shared.agents import AgentParts, run_as_task
-from shared.agents.chat_client import AgentChatClient, Calls, model_request
+from shared.agents.chat_client import AgentChatClient, Calls, agent_request
 from shared.agents.definitions import AgentDefinition
 from shared.agents.gate import Paused
 from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
-from shared.agents.toolbox import Toolbox, cause_of, hands_of, tools_of
+from shared.agents.toolbox import Toolbox, call_services, cause_of, tools_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, RequestContext, ToolCall
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
-from shared.core.context_window import fit_history
-from shared.core.prompts import today, version_of
+from shared.core.context_window import history_of
+from shared.core.prompts import has_attachments, today, version_of
 from shared.tools import Tool, ToolContext
 
 type _Put = Callable[
@@ -44,7 +44,7 @@ async def run_agent(
     Raises:
         SwitchboardError: the error of the model or the retriever.
     """
-    turn = _Turn(request, context, agent, parts, await tools_of(agent, request, context, parts))
+    turn = _AgentTurn(request, context, agent, parts, await tools_of(agent, request, context, parts))
     answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
         async for event in said:
@@ -56,7 +56,7 @@ async def run_agent(
         yield event
 
 
-class _Turn:
+class _AgentTurn:
     """One agent at work on one request."""
 
     def __init__(
@@ -67,8 +67,7 @@ class _Turn:
         parts: AgentParts,
         tools: Sequence[Tool],
     ) -> None:
-        history = () if request.single_turn else fit_history(request.messages[:-1])
-        self._conversation = (*history, request.messages[-1], *request.steps)
+        self._conversation = (*history_of(request), request.messages[-1], *request.steps)
         self._request = request
         self._context = context
         self._agent = agent
@@ -77,13 +76,12 @@ class _Turn:
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
         used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
-        self._toolbox = Toolbox(agent.name, tools, used, self._lane, hands_of(parts, tools, context, self._tell))
+        self._toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
         self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that a person is asked for, if the turn pauses."""
         self._put: _Put | None = None
         """Takes the events; None before the beginning."""
-        attached = any(message.files or message.images for message in self._conversation)
-        self._instructions = single_instructions(agent, tools, request, attached=attached)
+        self._instructions = single_instructions(agent, tools, request, attached=has_attachments(self._conversation))
         self._prompt_version = version_of(self._instructions)
         self._started: events.CompletionStarted | None = None
         self._calls_told: int | None = None
@@ -109,7 +107,7 @@ class _Turn:
             Calls(
                 model=self._model,
                 context=self._context,
-                request=model_request(
+                request=agent_request(
                     self._agent,
                     self._request,
                     self._conversation,

@@ -14,17 +14,18 @@ import agent_framework_orchestrations as orchestrations
 
 from shared import events
 from shared.agents import AgentParts, run_as_task
-from shared.agents.chat_client import AgentChatClient, Calls, model_request
+from shared.agents.chat_client import AgentChatClient, Calls, agent_request
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.gate import Hands
+from shared.agents.gate import CallServices
 from shared.agents.instructions import team_instructions
 from shared.agents.lane import Lane
 from shared.agents.participant import Participant
-from shared.agents.toolbox import Toolbox, hands_of, tools_of
+from shared.agents.toolbox import Toolbox, call_services, tools_of
 from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
-from shared.core.context_window import fit_history
+from shared.core.context_window import history_of
+from shared.core.prompts import has_attachments
 from shared.tools import Tool, ToolContext
 
 _MARGIN_SECONDS = 1.0
@@ -49,7 +50,7 @@ async def run_team(
     yield events.CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
     agents = _as_team(parts.agents, request.overrides.team_pattern)
     tools = {agent.name: await tools_of(agent, request, context, parts) for agent in agents.agents}
-    turn = _Turn(request, context, replace(parts, agents=agents), tools)
+    turn = _TeamTurn(request, context, replace(parts, agents=agents), tools)
     said: list[events.AgentMessage] = []
     async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
@@ -72,7 +73,7 @@ async def run_team(
 type _Put = Callable[[events.AgentMessage | events.Progress | events.ToolStarted | events.ToolEnded], Awaitable[None]]
 
 
-class _Turn:
+class _TeamTurn:
     """One team at work on one request."""
 
     def __init__(
@@ -80,14 +81,13 @@ class _Turn:
     ) -> None:
         now = asyncio.get_running_loop().time()
         margin = min(_MARGIN_SECONDS, _MARGIN_SHARE * (context.deadline - now))
-        history = () if request.single_turn else fit_history(request.messages[:-1])
         self._request = request
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
         self._tools = tools
         self._agents = parts.agents
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
-        self._conversation = (*history, request.messages[-1])
+        self._conversation = (*history_of(request), request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         citable = citable_in(self._conversation)
         self.transcript = TeamTranscript(self._agents, self._context.deadline, citable, context.invocation_id)
@@ -103,41 +103,44 @@ class _Turn:
         lanes = [Lane(agent.name, told) for agent in self._agents.agents]
         for lane in lanes:
             await lane.tell("waiting")
-        hands = hands_of(self._parts, [*chain(*self._tools.values())], self._context, put)
+        services = call_services(self._parts, [*chain(*self._tools.values())], self._context, put)
         members = [
-            self._member(agent, lane, put, hands) for agent, lane in zip(self._agents.agents, lanes, strict=True)
+            self._member(agent, lane, put, services) for agent, lane in zip(self._agents.agents, lanes, strict=True)
         ]
         workflow = _workflow_of(self._agents.team.pattern, members, lambda: self.transcript.ends)
         await workflow.run(af.Message("user", [self._request.question]))
         if not self.transcript.ends:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
-    def _member(self, agent: AgentDefinition, lane: Lane, put: _Put, hands: Hands) -> af.Agent[Any]:
+    def _member(self, agent: AgentDefinition, lane: Lane, put: _Put, services: CallServices) -> af.Agent[Any]:
         used = ToolContext(self._request, self._context, self._parts.retriever, self._parts.model.source_tokens)
-        toolbox = Toolbox(agent.name, self._tools[agent.name], used, lane, hands)
+        toolbox = Toolbox(agent.name, self._tools[agent.name], used, lane, services)
         pattern = self._agents.team.pattern
         client = AgentChatClient(
             Calls(
                 model=self._parts.model,
                 context=self._context,
-                request=model_request(agent, self._request, self._conversation),
+                request=agent_request(agent, self._request, self._conversation),
                 toolbox=toolbox,
                 slots=self._slots,
                 lane=lane,
                 names={called: name for name, called in self._names.items() if name != agent.name},
             )
         )
-        attached = any(message.files or message.images for message in self._conversation)
-        invocation_id = self._context.invocation_id
+        instructions = team_instructions(
+            agent,
+            self._tools[agent.name],
+            self._agents,
+            self._request,
+            attached=has_attachments(self._conversation),
+        )
         return af.Agent(
             client,
-            team_instructions(agent, self._tools[agent.name], self._agents, self._request, attached=attached),
+            instructions,
             name=self._names[agent.name],
             description=_description(agent),
             tools=toolbox.functions(),
-            middleware=[
-                Participant(agent.name, invocation_id, client, toolbox, self.transcript, put, lane, self._parts.watch)
-            ],
+            middleware=[Participant(agent.name, client, self.transcript, put, self._parts.watch)],
             require_per_service_call_history_persistence=pattern is Pattern.HANDOFF,
         )
 
@@ -157,14 +160,6 @@ def _description(agent: AgentDefinition) -> str:
     return f"Hand over to {agent.name}, whose instructions begin: {first[:300]}"
 
 
-type _Agent = af.Agent[Any]
-
-
-def _workflow_of(pattern: Pattern, agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
-    """Build the framework's workflow for a team; it serves one request. `is_over` ends those that have no end."""
-    return _BUILDERS[pattern](agents, is_over)
-
-
 def _framework_names(pattern: Pattern, names: Sequence[str]) -> dict[str, str]:
     """Names of the agents in the framework's workflow, by their own names.
 
@@ -179,38 +174,27 @@ def _framework_names(pattern: Pattern, names: Sequence[str]) -> dict[str, str]:
     return {name: f"{place} {name}" for place, name in enumerate(names, 1)}
 
 
-def _concurrent(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Workflow:
-    async def nothing_more(_: list[af.AgentExecutorResponse]) -> None:
-        """Ignore the collected messages: each went out as soon as its agent was done."""
-
-    return orchestrations.ConcurrentBuilder(participants=agents).with_aggregator(nothing_more).build()
-
-
-def _sequential(agents: Sequence[_Agent], _is_over: Callable[[], bool]) -> af.Workflow:
-    return orchestrations.SequentialBuilder(participants=agents).build()
-
-
-def _group_chat(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
-    def in_turns(state: orchestrations.GroupChatState) -> str:
-        names = [*state.participants]
-        return names[state.current_round % len(names)]
-
-    return orchestrations.GroupChatBuilder(
-        participants=agents, selection_func=in_turns, termination_condition=lambda _: is_over()
-    ).build()
+def _workflow_of(pattern: Pattern, agents: Sequence[af.Agent[Any]], is_over: Callable[[], bool]) -> af.Workflow:
+    """Build the framework's workflow for a team; it serves one request. `is_over` ends those that have no end."""
+    match pattern:
+        case Pattern.CONCURRENT:
+            concurrent = orchestrations.ConcurrentBuilder(participants=agents)
+            return concurrent.with_aggregator(_nothing_more).build()
+        case Pattern.SEQUENTIAL:
+            return orchestrations.SequentialBuilder(participants=agents).build()
+        case Pattern.GROUP_CHAT:
+            return orchestrations.GroupChatBuilder(
+                participants=agents, selection_func=_in_turns, termination_condition=lambda _: is_over()
+            ).build()
+        case Pattern.HANDOFF:
+            handoff = orchestrations.HandoffBuilder(participants=agents, termination_condition=lambda _: is_over())
+            return handoff.with_start_agent(agents[0]).build()
 
 
-def _handoff(agents: Sequence[_Agent], is_over: Callable[[], bool]) -> af.Workflow:
-    return (
-        orchestrations.HandoffBuilder(participants=agents, termination_condition=lambda _: is_over())
-        .with_start_agent(agents[0])
-        .build()
-    )
+async def _nothing_more(_: list[af.AgentExecutorResponse]) -> None:
+    """Ignore the collected messages: each was sent as soon as its agent was done."""
 
 
-_BUILDERS = {
-    Pattern.CONCURRENT: _concurrent,
-    Pattern.SEQUENTIAL: _sequential,
-    Pattern.GROUP_CHAT: _group_chat,
-    Pattern.HANDOFF: _handoff,
-}
+def _in_turns(state: orchestrations.GroupChatState) -> str:
+    names = [*state.participants]
+    return names[state.current_round % len(names)]

@@ -11,7 +11,7 @@ from agent_framework import MiddlewareFailure
 
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
-from shared.agents.gate import Gate, Hands
+from shared.agents.gate import CallServices, Gate
 from shared.agents.lane import Lane
 from shared.chat_types import ChatRequest, Json, Passage, RequestContext
 from shared.core.sources import source_text
@@ -34,15 +34,15 @@ async def tools_of(
     return [*built_in, *await parts.tool_servers.tools_for(patterns, context, request)]
 
 
-def hands_of(
+def call_services(
     parts: AgentParts,
     tools: Sequence[Tool],
     context: RequestContext,
     tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]],
-) -> Hands:
+) -> CallServices:
     """Make what the calls of a turn have in common. With tools that are all built in, no call is kept."""
     book = parts.book if any(tool.server for tool in tools) else None
-    return Hands(tell, book, parts.clear, context.meter, parts.watch_call)
+    return CallServices(tell, book, parts.clear, context.meter, parts.watch_call)
 
 
 @dataclass(slots=True, eq=False)
@@ -61,12 +61,14 @@ class Toolbox:
         tools: Its tools.
         context: What the tools can use.
         lane: Told of each call.
-        hands: What the calls of all agents of the turn have in common.
+        services: What the calls of all agents of the turn have in common.
     """
 
-    def __init__(self, agent: str, tools: Sequence[Tool], context: ToolContext, lane: Lane, hands: Hands) -> None:
+    def __init__(
+        self, agent: str, tools: Sequence[Tool], context: ToolContext, lane: Lane, services: CallServices
+    ) -> None:
         self._tools = {tool.definition.name: tool for tool in tools}
-        self.gate = Gate(agent, self._tools, hands)
+        self.gate = Gate(agent, self._tools, services)
         """Lets its calls run."""
         self._context = context
         self._lane = lane
@@ -125,7 +127,7 @@ class Toolbox:
                 raise MiddlewareFailure("A tool failed.") from error
 
         told = tool.definition
-        return _Function(name=told.name, description=told.description, func=run, input_model=told.parameters)
+        return _ToolFunction(name=told.name, description=told.description, func=run, input_model=told.parameters)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Json]) -> str:
         """Run one call, and return a text for the model: the result, or what is wrong with the call."""
@@ -150,7 +152,7 @@ class Toolbox:
         return _marked(call.result.text) if tool.server else call.result.text
 
 
-class _Function(af.FunctionTool):
+class _ToolFunction(af.FunctionTool):
     """A function that finds out which call it runs for."""
 
     async def invoke(self, *, tool_call_id: str | None = None, **options: Any) -> Any:  # noqa: ANN401 (as the base class)

@@ -25,7 +25,7 @@ _NOTHING_TO_ADD = "(nothing to add)"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AgentResult:
     """Result of letting one agent speak."""
 
     agent: str
@@ -116,68 +116,68 @@ class TeamTranscript:
         words = int(_SAFE_SHARE * self._words_per_second * seconds)
         return words if 0 < words < _ENOUGH_WORDS else None
 
-    def take(self, outcome: Outcome) -> AgentMessage | None:
+    def take(self, result: AgentResult) -> AgentMessage | None:
         """Make the message of an agent that is done; None if it said nothing and only handed over."""
-        self._usages.append(outcome.output.usage)
-        self._found.update({passage.id: passage for passage in outcome.toolbox.passages})
-        text, says_done = self._text(outcome)
-        if words := len(outcome.output.text.split()):
+        self._usages.append(result.output.usage)
+        self._found.update({passage.id: passage for passage in result.toolbox.passages})
+        text, says_done = self._text(result)
+        if words := len(result.output.text.split()):
             seconds = asyncio.get_running_loop().time() - self._turn_began
             self._words_per_second = words / max(seconds, 0.001)
         handoffs, self._handoffs = self._handoffs, []
-        if outcome.handed_to:
-            self._handoffs = [Thought("Handoff", f"{outcome.agent} handed over to {outcome.handed_to}.")]
+        if result.handed_to:
+            self._handoffs = [Thought("Handoff", f"{result.agent} handed over to {result.handed_to}.")]
             if not text:
                 self._handoffs = [*handoffs, *self._handoffs]
                 return None
-        self.is_over = says_done or self._is_last(outcome, text)
-        message = self._message(outcome, text, handoffs)
+        self.is_over = says_done or self._is_last(result, text)
+        message = self._message(result, text, handoffs)
         self.said.append(message)
         return message
 
-    def _text(self, outcome: Outcome) -> tuple[str, bool]:
+    def _text(self, result: AgentResult) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
-        text = outcome.output.text
-        if outcome.error or self._team.pattern is not Pattern.GROUP_CHAT:
+        text = result.output.text
+        if result.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
         said = _without_marker(text)
         return said or (_NOTHING_TO_ADD if text else ""), said != text
 
-    def _is_last(self, outcome: Outcome, text: str) -> bool:
+    def _is_last(self, result: AgentResult, text: str) -> bool:
         match self._team.pattern:
             case Pattern.CONCURRENT | Pattern.SEQUENTIAL:
                 return len(self.said) + 1 == len(self._places)
             case Pattern.HANDOFF:
-                return outcome.handed_to is None
+                return result.handed_to is None
             case Pattern.GROUP_CHAT:
                 # After the first round nobody begins who has hardly any time: the last message would be an error.
                 needed = self._part if self._begun >= len(self._places) else 0.0
                 late = asyncio.get_running_loop().time() + needed >= self.deadline
-                return late or self._begun >= self._team.max_rounds or self._leads_nowhere(outcome, text)
+                return late or self._begun >= self._team.max_rounds or self._leads_nowhere(result, text)
             case _:
                 assert_never(self._team.pattern)
 
-    def _leads_nowhere(self, outcome: Outcome, text: str) -> bool:
+    def _leads_nowhere(self, result: AgentResult, text: str) -> bool:
         """Whether an agent repeats itself, or all of them have failed in a row."""
-        if outcome.error is None:
-            return any(said.agent == outcome.agent and said.text == text for said in self.said)
+        if result.error is None:
+            return any(said.agent == result.agent and said.text == text for said in self.said)
         others = len(self._places) - 1
         return len(self.said) >= others and all(said.error for said in self.said[len(self.said) - others :])
 
-    def _message(self, outcome: Outcome, text: str, handoffs: list[Thought]) -> AgentMessage:
-        error, output, toolbox = outcome.error, outcome.output, outcome.toolbox
+    def _message(self, result: AgentResult, text: str, handoffs: list[Thought]) -> AgentMessage:
+        error, output, toolbox = result.error, result.output, result.toolbox
         in_order = self._team.pattern is Pattern.CONCURRENT
         thoughts = [*handoffs, *toolbox.thoughts]
         if output.is_cut_off and not error:
-            thoughts.append(Thought("Out of time", f"{outcome.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
+            thoughts.append(Thought("Out of time", f"{result.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
         if reasoning := "" if error else "".join(output.reasoning):
             thoughts.append(Thought("Reasoning", reasoning))
         known = {passage.sourcepage for passage in self._found.values()} | self._citable
         if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
         return AgentMessage(
-            agent=outcome.agent,
-            position=self._places[outcome.agent] if in_order else len(self.said),
+            agent=result.agent,
+            position=self._places[result.agent] if in_order else len(self.said),
             text=error_text(error, self._invocation_id) if error else text,
             completion=output.completion,
             finished=None if error else _finished(output),

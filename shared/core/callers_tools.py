@@ -15,7 +15,7 @@ from shared.errors import BadRequest, TooLarge, Unavailable
 
 MOST_STEPS_TOKENS = 32_000
 """Tokens of the calls and results since the question. They are never cut: the model would call again."""
-_LONGEST_ID = 40
+LONGEST_ID = 40
 """Characters of a call's id that OpenAI accepts in the next request."""
 
 
@@ -77,7 +77,7 @@ def calls_for_caller(request: ChatRequest, made: Sequence[ToolCall], reason: str
     """
     offered = {tool.name for tool in request.tools}
     calls = [call for call in made if call.name in offered]
-    whole = [call for call in calls if _is_object(call.arguments or "{}")]
+    whole = [call for call in calls if is_object(call.arguments or "{}")]
     if reason != "length":
         if len(whole) < len(calls):
             raise Unavailable("The model called a tool with arguments that are no JSON object. Try again.")
@@ -92,13 +92,14 @@ def _with_own_ids(request: ChatRequest, calls: Iterable[ToolCall]) -> Iterable[T
     """The calls, each with an id that none has since the question: some services count from 0 each time."""
     ids = {call.id for message in request.steps for call in message.tool_calls}
     for call in calls:
-        is_own = call.id not in ids and 0 < len(call.id) <= _LONGEST_ID
+        is_own = call.id not in ids and 0 < len(call.id) <= LONGEST_ID
         call_id = call.id if is_own else f"call_{request.turn_id[:28]}_{len(ids)}"
         ids.add(call_id)
         yield ToolCall(call_id, call.name, call.arguments or "{}")
 
 
-def _is_object(arguments: str) -> bool:
+def is_object(arguments: str) -> bool:
+    """Whether the arguments of a call are a JSON object."""
     try:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from shared.chat_types import Message, Role
+from shared.chat_types import ChatRequest, Message, Role
 
 HISTORY_TOKENS = 8_000
 """Token budget for the text of earlier messages. The context windows of current models are several times as large."""
@@ -31,6 +31,11 @@ def estimate_tokens(message: Message) -> int:
 def estimate_attached_tokens(message: Message) -> int:
     """Estimate the tokens of a message's files and images."""
     return sum(tokens_in(str(file)) for file in message.files) + _IMAGE_TOKENS * len(message.images)
+
+
+def history_of(request: ChatRequest) -> tuple[Message, ...]:
+    """Return the earlier messages that a turn gets; none in a request that stands alone."""
+    return () if request.single_turn else fit_history(request.messages[:-1])
 
 
 def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:

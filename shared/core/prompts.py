@@ -1,11 +1,11 @@
 """The prompts. Text that stays the same comes first, so that a service's prompt cache can serve it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import replace
 from datetime import UTC, datetime
 
-from shared.chat_models import ToolDefinition
+from shared.chat_models import ModelRequest, ToolDefinition
 from shared.chat_types import ChatRequest, ImagePart, Message, Role
 
 ANSWER_INSTRUCTIONS = """\
@@ -85,6 +85,29 @@ SEARCH_TOOL = ToolDefinition(
 )
 
 
+def model_request(request: ChatRequest, prompt: tuple[Message, ...], *, want_followups: bool) -> ModelRequest:
+    """Make the request for a call of the model: the prompt, and what the caller wants of the answer."""
+    overrides = request.overrides
+    return ModelRequest(
+        prompt,
+        request.question,
+        language=overrides.language,
+        want_followups=want_followups,
+        temperature=overrides.temperature,
+        seed=overrides.seed,
+        tools=request.tools,
+        tool_choice=request.tool_choice,
+        max_tokens=request.max_tokens,
+        form=request.form,
+        reasoning_effort=request.reasoning_effort,
+    )
+
+
+def has_attachments(messages: Iterable[Message]) -> bool:
+    """Whether a conversation has files or images of the user."""
+    return any(message.files or message.images for message in messages)
+
+
 def answer_prompt(
     request: ChatRequest, history: Sequence[Message], texts: Sequence[str] | None, images: Sequence[ImagePart] = ()
 ) -> tuple[Message, ...]:
@@ -100,9 +123,8 @@ def answer_prompt(
     content = f"{asked.content}\n\n{today()}"
     if texts is not None:
         content += f"\n\nSources:\n{'\n'.join(texts) or '(none were found)'}"
-    attached = any(message.files or message.images for message in (*history, asked))
     rules = JSON_ANSWER_INSTRUCTIONS if request.form else ANSWER_INSTRUCTIONS
-    instructions = answer_instructions(request, rules, attached=attached)
+    instructions = answer_instructions(request, rules, attached=has_attachments((*history, asked)))
     if images:
         instructions = f"{instructions}\n\n{IMAGES_INSTRUCTIONS}"
     if request.form:

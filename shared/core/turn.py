@@ -7,13 +7,13 @@ from copy import replace
 from itertools import chain
 from typing import Literal
 
-from shared.chat_models import ChatModel, ModelRequest
+from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
-from shared.core.context_window import fit_history
-from shared.core.prompts import answer_prompt, task_prompt, version_of
+from shared.core.context_window import fit_history, history_of
+from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
 from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
 from shared.core.sources import fitting
@@ -45,7 +45,7 @@ async def run_turn(
         SwitchboardError: the model or the retriever failed.
     """
     steps = _Steps(asked=request.overrides.show_progress)
-    history = () if request.single_turn else fit_history(request.messages[:-1])
+    history = history_of(request)
     note, queries, rewriting = "", None, None
     if any(message.role is not Role.SYSTEM for message in history):
         queries, rewriting = await rewrite_query(model, request, history, context)
@@ -65,8 +65,16 @@ async def run_turn(
         yield news
     yield _retrieved(request, searches, found, shown, prompt, note)
 
-    answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
-    async with aclosing(model.stream(_call(request, found, shown, prompt), context)) as said:
+    want_followups = request.overrides.suggest_followup_questions
+    call = replace(
+        model_request(request, prompt, want_followups=want_followups),
+        sources=() if shown.without_sources else found.passages,
+        rarities=found.rarities,
+        titles=found.titles,
+        foreign=found.foreign,
+    )
+    answering = Answering(request, want_followups=want_followups)
+    async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if part := answering.take(event):
                 for news in steps.before(part):
@@ -102,27 +110,6 @@ def _retrieved(
     )
 
 
-def _call(request: ChatRequest, found: SearchResult, shown: ImagesShown, prompt: tuple[Message, ...]) -> ModelRequest:
-    overrides = request.overrides
-    return ModelRequest(
-        messages=prompt,
-        question=request.question,
-        sources=() if shown.without_sources else found.passages,
-        rarities=found.rarities,
-        titles=found.titles,
-        foreign=found.foreign,
-        language=overrides.language,
-        want_followups=overrides.suggest_followup_questions,
-        temperature=overrides.temperature,
-        seed=overrides.seed,
-        tools=request.tools,
-        tool_choice=request.tool_choice,
-        max_tokens=request.max_tokens,
-        form=request.form,
-        reasoning_effort=request.reasoning_effort,
-    )
-
-
 async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:
     """Do a task of the front end, such as a chat's title, from the words of the request alone.
 
@@ -140,16 +127,7 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
     prompt = task_prompt(request, fit_history(request.messages[:-1]))
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
-    overrides = request.overrides
-    call = ModelRequest(
-        prompt,
-        request.question,
-        temperature=overrides.temperature,
-        seed=overrides.seed,
-        max_tokens=request.max_tokens,
-        form=request.form,
-        reasoning_effort=request.reasoning_effort,
-    )
+    call = replace(model_request(request, prompt, want_followups=False), language=None)
     answering = Answering(request, want_followups=False)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.agents.gate import Gate, Hands
+from shared.agents.gate import CallServices, Gate
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Decision, Role, ToolCall
 from shared.errors import NotConfigured
@@ -322,7 +322,7 @@ async def test_where_nobody_can_be_asked_a_call_that_needs_consent_does_not_run(
         raise AssertionError(event)
 
     tool = Tool(ToolDefinition("crm_drop", "", {}), cast("Any", None), server="crm", needs_consent=True)
-    gate = Gate("Clerk", {"crm_drop": tool}, Hands(tell))
+    gate = Gate("Clerk", {"crm_drop": tool}, CallServices(tell))
     gate.next_round()
     await gate.enter([ToolCall("1", "crm_drop", "{}")])
     assert "did not run" in (await gate.run("1", tool, {}, run)).text
