@@ -118,6 +118,7 @@ LATE = {
     "shared.wire.openai_responses_body",
     "shared.wire.openai_responses_shapes",
     "shared.wire.openai_shapes",
+    "shared.wire.parts_encoder",
     "Stemmer",
     "yaml",
 }

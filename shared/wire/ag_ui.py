@@ -19,13 +19,13 @@ from shared.wire.ag_ui_shapes import AgUiEvent
 from shared.wire.consent import PAUSED, consent_text, question, shown, shown_arguments, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
+from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
 
-_REASONING_ENDS = ("REASONING_MESSAGE_END", "REASONING_END")
 _FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
 
 
-class _Encoder:
+class _Encoder(PartsEncoder):
     """Events to events: the sources, the message, the follow-up questions, and how the run ended.
 
     `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It
@@ -34,6 +34,7 @@ class _Encoder:
     """
 
     def __init__(self, request: ChatRequest) -> None:
+        super().__init__()
         self._asked = asked = Asked.of(request)
         self._base_url = request.base_url
         thread, self._run_id = asked.thread_id or f"thread-{request.turn_id}", asked.run_id or f"run-{request.turn_id}"
@@ -41,10 +42,8 @@ class _Encoder:
         self._message_id = f"msg-{request.turn_id}"  # clients add to an earlier message with the same id
         self._message: Record = {"messageId": self._message_id}
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
-        self._has_begun = False
-        self._in_message = False
-        self._in_reasoning = False
-        self._reasoning: Record = {"messageId": f"{self._message_id}-reasoning"}
+        self._reasoning: Record = {}
+        self._reasonings = 0
         self._points: tuple[events.DataPoint, ...] = ()
         self._thoughts: list[events.Thought] = []
         self._has_more_thoughts = False
@@ -52,27 +51,36 @@ class _Encoder:
         self._usages: dict[str, events.Usage] = {}
         self._calls: list[Json] = []
         self._begun_calls = {*self._asked.calls}
-        self._open: Sequence[events.OpenCall] = ()
+        self._open_calls: Sequence[events.OpenCall] = ()
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
-        """The events of one event."""
-        if self._in_message and isinstance(event, events.TextDelta):  # for speed: most events are tokens
-            return (self._before_text + one_line(event.text) + self._after_text,)
-        if self._in_reasoning and not isinstance(event, events.ReasoningDelta | events.Progress):
-            return (*self._end_thinking(), *self._records(event))
-        if self._has_begun:
-            return self._records(event)
-        self._has_begun = True
-        return ({"type": "RUN_STARTED", **self._run}, *self._records(event))
+    def _begin(self) -> Iterable[Record]:
+        return ({"type": "RUN_STARTED", **self._run},)
 
-    def _records(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
+    def _begin_text(self) -> Iterable[Record]:
+        return ({"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"},)
+
+    def _add_text(self, text: str) -> Framed:
+        return self._before_text + one_line(text) + self._after_text
+
+    def _end_text(self) -> Iterable[Record]:
+        return ({"type": "TEXT_MESSAGE_END", **self._message},)
+
+    def _begin_reasoning(self) -> Iterable[Record]:
+        self._reasonings += 1
+        number = f"-{self._reasonings}" if self._reasonings > 1 else ""
+        self._reasoning = {"messageId": f"{self._message_id}-reasoning{number}"}
+        yield {"type": "REASONING_START", **self._reasoning}
+        yield {"type": "REASONING_MESSAGE_START", **self._reasoning, "role": "reasoning"}
+
+    def _add_reasoning(self, text: str) -> Record:
+        return {"type": "REASONING_MESSAGE_CONTENT", **self._reasoning, "delta": text}
+
+    def _end_reasoning(self) -> Iterable[Record]:
+        yield {"type": "REASONING_MESSAGE_END", **self._reasoning}
+        yield {"type": "REASONING_END", **self._reasoning}
+
+    def _encode_other(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         match event:
-            case events.ReasoningDelta():
-                return self._think(event.text)
-            case events.TextDelta():
-                self._in_message = True
-                start: Record = {"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"}
-                return (start, _content(self._message, event.text))
             case events.Retrieved():
                 return self._retrieved(event)
             case events.CompletionStarted():
@@ -89,11 +97,13 @@ class _Encoder:
             case events.ConsentAsked():
                 return self._ask(event.calls)
             case events.FilterAnnotation():
-                pass  # AG-UI has no place for it, and `Finished` tells what it led to
+                pass  # AG-UI has no place for it, and `Finished` says what it led to
+            case events.TextDelta() | events.ReasoningDelta():
+                pass  # the base has encoded it
             case events.Progress():
                 return (_custom("progress", _news_json(event.news)),)
             case events.Finished():
-                return (*self._end_message(), *self._finished(event))
+                return self._finished(event)
             case events.ToolsCalled():
                 return self._called(event.calls)
             case events.Failed():
@@ -105,44 +115,25 @@ class _Encoder:
     def _failed(self, failed: events.Failed) -> Iterable[Record]:
         error = failed.error
         wait = [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
-        return (*self._end_message(), *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
+        start = () if self._has_begun else self._begin()
+        return (*start, *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
 
     def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
         return ({"type": "RUN_ERROR", "message": sentence, "code": code},)
 
-    def _think(self, text: str) -> Iterator[Record]:
-        if not self._in_reasoning:
-            self._in_reasoning = True
-            yield {"type": "REASONING_START", **self._reasoning}
-            yield {"type": "REASONING_MESSAGE_START", **self._reasoning, "role": "reasoning"}
-        yield {"type": "REASONING_MESSAGE_CONTENT", **self._reasoning, "delta": text}
-
-    def _end_thinking(self) -> Iterable[Record]:
-        self._in_reasoning = False
-        return [{"type": kind, **self._reasoning} for kind in _REASONING_ENDS]
-
-    def _end_message(self) -> Iterable[Record]:
-        if not self._in_message:
-            return ()
-        self._in_message = False
-        return ({"type": "TEXT_MESSAGE_END", **self._message},)
-
     def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
         """Calls of the page's tools, in the message with the text. The page answers them and runs again."""
-        yield from self._end_message()
         for call in calls:
             self._calls.append(call.id)
             yield from _call(call.id, call.name, call.arguments, self._message_id)
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
         """A call of a tool that the app runs itself, in a message of its own: its result comes after that."""
-        yield from self._end_message()
         self._begun_calls.add(call.call_id)
         yield from _call(call.call_id, title_of(call), shown_arguments(call), f"{self._message_id}-{call.call_id}")
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
         """The result of a call."""
-        yield from self._end_message()
         if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
         if self._asked.shows_progress:
@@ -152,7 +143,7 @@ class _Encoder:
 
     def _ask(self, calls: Sequence[events.OpenCall]) -> Iterator[Record]:
         """Show the calls, and keep them for the end of the run. Clients before 1.0 may not know it, and get a text."""
-        self._open = calls
+        self._open_calls = calls
         for call in calls:
             if call.call_id not in self._begun_calls:
                 yield from self._begin_call(call)
@@ -210,8 +201,8 @@ class _Encoder:
         ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
         if self._usages and self._asked.knows_1_0:
             ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
-        if self._open:
-            ended["outcome"] = {"type": "interrupt", "interrupts": [*map(_interrupt, self._open)]}
+        if self._open_calls:
+            ended["outcome"] = {"type": "interrupt", "interrupts": [*map(_interrupt, self._open_calls)]}
         elif self._calls and self._asked.knows_1_0:
             ended["outcome"] = {"type": "success", "pendingToolCallIds": self._calls}
         yield ended

@@ -17,6 +17,7 @@ from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessag
 from shared.wire.consent import PAUSED, arguments_of, consent_text, question, shown, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
+from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = {
@@ -33,43 +34,49 @@ _BEFORE_TEXT, _AFTER_TEXT = SSE_DONE.cut_at_holes({"type": "text-delta", "id": _
 _QUESTION = "What does the Standard plan pay for dental care?"
 
 
-class _Encoder:
+class _Encoder(PartsEncoder):
     """Events to records: one message, with a step for its text or, of a team, for the message of each agent."""
 
     def __init__(self, request: ChatRequest) -> None:
+        super().__init__()
         self._base_url = request.base_url
         self._asked = Asked.of(request)
         # Clients replace an earlier answer with the same id, and go on with the one whose tools they answered.
         self._id = self._asked.goes_on or f"msg_{request.turn_id}"
-        self._has_begun = False
         self._in_step = False
-        self._in_text = False
-        self._in_reasoning = False
         self._begun_calls = {*self._asked.calls}
         self._sources = {*self._asked.sources}
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
-        """Return the records of one event."""
-        if isinstance(event, events.TextDelta) and self._in_text:  # for speed: most events are tokens
-            return (_BEFORE_TEXT + one_line(event.text) + _AFTER_TEXT,)
-        return self._records(event)
+    def _begin(self) -> Iterable[Record]:
+        return ({"type": "start", "messageId": self._id},)
 
-    def _records(self, event: events.ChatEvent) -> Iterator[Record]:  # noqa: C901 (one case an event)
-        if not self._has_begun and not isinstance(event, events.Failed):
-            self._has_begun = True
-            yield {"type": "start", "messageId": self._id}
-        if self._in_reasoning and not isinstance(event, events.ReasoningDelta | events.Progress):
-            self._in_reasoning = False
-            yield {"type": "reasoning-end", "id": _REASONING_ID}
+    def _begin_text(self) -> Iterator[Record]:
+        yield from self._begin_step()
+        yield {"type": "text-start", "id": _TEXT_ID}
+
+    def _add_text(self, text: str) -> Framed:
+        return _BEFORE_TEXT + one_line(text) + _AFTER_TEXT
+
+    def _end_text(self) -> Iterable[Record]:
+        return ({"type": "text-end", "id": _TEXT_ID},)
+
+    def _begin_reasoning(self) -> Iterator[Record]:
+        yield from self._begin_step()
+        yield {"type": "reasoning-start", "id": _REASONING_ID}
+
+    def _add_reasoning(self, text: str) -> Record:
+        return {"type": "reasoning-delta", "id": _REASONING_ID, "delta": text}
+
+    def _end_reasoning(self) -> Iterable[Record]:
+        return ({"type": "reasoning-end", "id": _REASONING_ID},)
+
+    def _ends_by_filter(self) -> bool:
+        return self._open_part is events.TextDelta
+
+    def _encode_other(self, event: events.ChatEvent) -> Iterator[Record | Framed]:  # noqa: C901 (one case an event)
         match event:
-            case events.ReasoningDelta():
-                if not self._in_reasoning:
-                    self._in_reasoning = True
-                    yield from self._begin_step()
-                    yield {"type": "reasoning-start", "id": _REASONING_ID}
-                yield {"type": "reasoning-delta", "id": _REASONING_ID, "delta": event.text}
             case events.Retrieved():
                 yield from self._begin_step()
                 yield from self._new_sources(event.data_points)
@@ -77,11 +84,6 @@ class _Encoder:
                 yield from self._more_thoughts(event.thoughts)
             case events.CompletionStarted():
                 self._turn = event
-            case events.TextDelta():
-                yield from self._begin_step()
-                self._in_text = True
-                yield {"type": "text-start", "id": _TEXT_ID}
-                yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
             case events.ThoughtsAdded():
                 yield from self._more_thoughts(event.thoughts)
             case events.AgentMessage():
@@ -97,15 +99,16 @@ class _Encoder:
                 yield from self._ask(event)
             case events.FilterAnnotation() | events.Progress():
                 pass  # the results of the whole text are in the metadata at the end
+            case events.TextDelta() | events.ReasoningDelta():
+                pass  # the base has encoded it
             case events.Finished():
                 yield from self._end(event)
             case events.Failed():
-                yield from self._failed(event)
+                yield {"type": "error", "errorText": error_text(event.error, event.invocation_id)}
             case _:
                 assert_never(event)
 
     def _end_step(self) -> Iterator[Record]:
-        yield from self._end_text()
         if self._in_step:
             self._in_step = False
             yield {"type": "finish-step"}
@@ -154,7 +157,6 @@ class _Encoder:
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
         """A call of a tool that the app runs itself: no tool of the page, which need not know it."""
-        yield from self._end_text()
         yield from self._begin_step()
         self._begun_calls.add(call.call_id)
         # Version 5 answers a question for consent as if the page had run the call.
@@ -176,7 +178,7 @@ class _Encoder:
         if call.approval_id and not self._asked.takes_approvals:
             yield _approval(call.approval_id, call.call_id, call.status)
 
-    def _ask(self, asked: events.ConsentAsked) -> Iterator[Record]:
+    def _ask(self, asked: events.ConsentAsked) -> Iterator[Record | Framed]:
         """Ask in parts with buttons, which version 5 does not know; else in data, and in a text for pages without."""
         for call in asked.calls:
             if call.call_id not in self._begun_calls:
@@ -189,15 +191,9 @@ class _Encoder:
             text = consent_text(asked.calls, self._base_url)
             yield from self._records(events.TextDelta(text))
 
-    def _end_text(self) -> Iterator[Record]:
-        if self._in_text:
-            self._in_text = False
-            yield {"type": "text-end", "id": _TEXT_ID}
-
     def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
         """Calls of the page's tools, each with its input in one piece."""
         yield from self._begin_step()
-        yield from self._end_text()
         for call in calls:
             told: Record = {"toolCallId": call.id, "toolName": call.name}
             yield {"type": "tool-input-start", **told}
@@ -205,7 +201,6 @@ class _Encoder:
             yield {"type": "tool-input-available", **told, "input": from_json(call.arguments)}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
-        yield from self._end_text()
         if finished.followup_questions is not None:
             yield {"type": "data-followup-questions", "data": list[Json](finished.followup_questions)}
         yield from self._end_step()
@@ -216,16 +211,6 @@ class _Encoder:
         metadata |= _filtered(prompt, finished.content_filter_results)
         reason = _REASONS.get(finished.reason, "other")
         yield {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
-
-    def _failed(self, event: events.Failed) -> Iterator[Record]:
-        """A filter that ends a text is a reason to finish, and no error."""
-        error = event.error
-        if isinstance(error, ContentFiltered) and self._in_text:
-            yield from self._end(events.Finished(error.code, content_filter_results=error.results))
-            return
-        if self._in_text:
-            yield {"type": "text-end", "id": _TEXT_ID}
-        yield {"type": "error", "errorText": error_text(error, event.invocation_id)}
 
 
 def _approval(approval_id: str, call_id: str, state: str, message: str = "") -> Record:

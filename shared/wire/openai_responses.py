@@ -11,8 +11,8 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
-from shared.core.fold import Answer, ended_by
-from shared.errors import ContentFiltered, NotFound
+from shared.core.fold import Answer
+from shared.errors import NotFound
 from shared.wire.consent import shown, shown_arguments
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
@@ -21,6 +21,7 @@ from shared.wire.openai_parts import citations, error_keys, error_object, gather
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
 from shared.wire.openai_responses_shapes import OpenaiResponse, OpenaiResponsesEvent
 from shared.wire.openai_shapes import OpenaiError
+from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -47,43 +48,36 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     )
 
 
-class _Encoder:
+class _Encoder(PartsEncoder):
     """Events to events: the answer begins, each message with its text and sources, and the whole answer."""
 
+    _failure_ends_parts = False
+
     def __init__(self, request: ChatRequest) -> None:
+        super().__init__()
         self._request = request
         self._number = 0
         self._output: list[Record] = []
-        self._reasoning: list[str] = []
-        self._texts: list[str] | None = None
+        self._pieces: list[str] = []
         self._place: Record = {}
         self._messages = 0
+        self._reasonings = 0
         self._begun_calls: dict[str, int] = {}
         self._delta: Sequence[bytes] = ()
         self._points: tuple[events.DataPoint, ...] = ()
         self._thoughts: list[events.Thought] = []
         self._prompt_filter: Json = None
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
-        if self._texts is None or not isinstance(event, events.TextDelta):
-            return self._records(event)
-        number = self._number
-        self._number += 1
-        self._texts.append(event.text)
-        before, between, after = self._delta
-        return (b"%b%d%b%b%b" % (before, number, between, one_line(event.text), after),)
+    def _begin(self) -> Iterator[Record]:
+        response = _response(self._request, [], {"status": "in_progress"})
+        yield self._event("response.created", response=response)
+        yield self._event("response.in_progress", response=response)
 
-    def _records(self, event: events.ChatEvent) -> Iterator[Record | Framed]:  # noqa: C901 (one case an event)
-        if not self._number and not isinstance(event, events.Failed):
-            response = _response(self._request, [], {"status": "in_progress"})
-            yield self._event("response.created", response=response)
-            yield self._event("response.in_progress", response=response)
+    def _ends_by_filter(self) -> bool:
+        return bool(self._output) or self._open_part is events.TextDelta
+
+    def _encode_other(self, event: events.ChatEvent) -> Iterator[Record | Framed]:  # noqa: C901 (one case an event)
         match event:
-            case events.ReasoningDelta():
-                yield from self._think(event.text)
-            case events.TextDelta():
-                yield from self._begin()
-                yield from self.encode(event)
             case events.Retrieved():
                 self._points, self._thoughts = event.data_points, [*event.thoughts]
             case events.CompletionStarted():
@@ -92,13 +86,12 @@ class _Encoder:
                 self._points = joined(self._points, event.data_points)
                 self._thoughts += event.thoughts
                 text, points, ended = _said(self._messages, event)
-                yield from self._begin()
-                yield from self.encode(events.TextDelta(text))
-                yield from self._done(points, ended)
+                yield from self._begin_text()
+                yield self._add_text(text)
+                yield from self._end_message(points, _status(ended))
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
             case events.ToolsCalled():
-                yield from self._before_calls()
                 for call in event.calls:
                     yield from self._called(call)
             case events.ToolStarted():
@@ -106,17 +99,18 @@ class _Encoder:
             case events.ToolEnded():
                 yield from self._end_call(event)
             case events.ConsentAsked():
-                yield from self._before_calls()
                 for item in map(_consent_item, event.calls):
                     yield self._event("response.output_item.added", output_index=len(self._output), item=item)
                     yield self._event("response.output_item.done", output_index=len(self._output), item=item)
                     self._output.append(item)
             case events.FilterAnnotation() | events.Progress():
                 pass  # the last event has what the filters found in the whole answer
+            case events.TextDelta() | events.ReasoningDelta():
+                pass  # the base has encoded it
             case events.Finished():
                 yield from self._ended(event)
             case events.Failed():
-                yield from self._failed(event)
+                yield self._failed(event)
             case _:
                 assert_never(event)
 
@@ -125,39 +119,49 @@ class _Encoder:
         self._number += 1
         return {"type": name, "sequence_number": number, **values}
 
-    def _begin(self) -> Iterator[Record]:
-        """Begin a message, after what was thought before."""
-        yield from self._end_thinking()
-        self._texts = []
-        index = len(self._output)
+    def _begin_text(self) -> Iterator[Record]:
+        """Begin a message."""
+        self._pieces = []
         item = _item(self._request, self._messages, [], "in_progress")
-        self._place = {"item_id": item["id"], "output_index": index, "content_index": 0}
-        yield self._event("response.output_item.added", output_index=index, item=item)
+        self._place = {"item_id": item["id"], "output_index": len(self._output), "content_index": 0}
+        yield self._event("response.output_item.added", output_index=len(self._output), item=item)
         yield self._event("response.content_part.added", **self._place, part=_content("", []))
         piece: Record = {"type": "response.output_text.delta", "sequence_number": HOLE, **self._place}
         self._delta = _FRAMING.cut_at_holes({**piece, "delta": HOLE, "logprobs": []})
 
-    def _think(self, text: str) -> Iterator[Record]:
-        """Add to the item of reasoning, which comes before the message."""
-        place: Record = {"item_id": _reasoning_id(self._request), "output_index": 0, "summary_index": 0}
-        if not self._reasoning:
-            yield self._event("response.output_item.added", output_index=0, item=_reasoning_item(self._request, []))
-            yield self._event("response.reasoning_summary_part.added", **place, part=_summary(""))
-        self._reasoning.append(text)
-        yield self._event("response.reasoning_summary_text.delta", **place, delta=text)
+    def _add_text(self, text: str) -> Framed:
+        number = self._number
+        self._number += 1
+        self._pieces.append(text)
+        before, between, after = self._delta
+        return b"%b%d%b%b%b" % (before, number, between, one_line(text), after)
 
-    def _end_thinking(self) -> Iterator[Record]:
-        if self._reasoning and not self._output:
-            text = "".join(self._reasoning)
-            place: Record = {"item_id": _reasoning_id(self._request), "output_index": 0, "summary_index": 0}
-            yield self._event("response.reasoning_summary_text.done", **place, text=text)
-            yield self._event("response.reasoning_summary_part.done", **place, part=_summary(text))
-            self._output.append(_reasoning_item(self._request, [_summary(text)]))
-            yield self._event("response.output_item.done", output_index=0, item=self._output[0])
+    def _end_text(self) -> Iterable[Record | Framed]:
+        return self._end_message(self._points, _status(self._finish) if self._finish else "completed")
 
-    def _done(self, points: Iterable[events.DataPoint], ended: events.Finished | None) -> Iterator[Record | Framed]:
+    def _begin_reasoning(self) -> Iterator[Record]:
+        self._pieces = []
+        item = _reasoning_item(self._request, [], self._reasonings)
+        self._place = {"item_id": item["id"], "output_index": len(self._output), "summary_index": 0}
+        yield self._event("response.output_item.added", output_index=len(self._output), item=item)
+        yield self._event("response.reasoning_summary_part.added", **self._place, part=_summary(""))
+
+    def _add_reasoning(self, text: str) -> Record:
+        self._pieces.append(text)
+        return self._event("response.reasoning_summary_text.delta", **self._place, delta=text)
+
+    def _end_reasoning(self) -> Iterator[Record]:
+        text = "".join(self._pieces)
+        yield self._event("response.reasoning_summary_text.done", **self._place, text=text)
+        yield self._event("response.reasoning_summary_part.done", **self._place, part=_summary(text))
+        item = _reasoning_item(self._request, [_summary(text)], self._reasonings)
+        self._reasonings += 1
+        yield self._event("response.output_item.done", output_index=len(self._output), item=item)
+        self._output.append(item)
+
+    def _end_message(self, points: Iterable[events.DataPoint], status: str) -> Iterator[Record | Framed]:
         """End the message that has begun."""
-        text = "".join(self._texts or ())
+        text = "".join(self._pieces)
         annotations = _annotations(self._request, text, points)
         piece: Record = {"type": "response.output_text.annotation.added", "sequence_number": HOLE, **self._place}
         pieces = _FRAMING.cut_at_holes({**piece, "annotation_index": HOLE, "annotation": HOLE})
@@ -165,22 +169,15 @@ class _Encoder:
             yield b"%b%d%b%d%b%b%b" % (pieces[0], self._number, pieces[1], index, pieces[2], one_line(one), pieces[3])
             self._number += 1
         part, index = _content(text, annotations), len(self._output)
-        item = _item(self._request, self._messages, [part], _status(ended))
+        item = _item(self._request, self._messages, [part], status)
         self._messages += 1
         yield self._event("response.output_text.done", **self._place, text=text, logprobs=[])
         yield self._event("response.content_part.done", **self._place, part=part)
         yield self._event("response.output_item.done", output_index=index, item=item)
         self._output.append(item)
-        self._texts = None
-
-    def _before_calls(self) -> Iterator[Record | Framed]:
-        yield from self._end_thinking()
-        if self._texts is not None:
-            yield from self._done(self._points, events.Finished("tool_calls"))
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded) -> Iterator[Record | Framed]:
         """A call of a server's tool, whose place in the output is kept until it ends."""
-        yield from self._before_calls()
         item = _servers_call(self._request, call)
         place: Record = {"item_id": item["id"], "output_index": len(self._output)}
         self._begun_calls[call.call_id] = len(self._output)
@@ -212,22 +209,16 @@ class _Encoder:
         self._output.append(item)
 
     def _ended(self, finished: events.Finished) -> Iterator[Record | Framed]:
-        if self._texts is None and all(item["type"] == "reasoning" for item in self._output):
-            yield from self._begin()  # every answer has a message
-        if self._texts is not None:
-            yield from self._done(self._points, finished)
+        if all(item["type"] == "reasoning" for item in self._output):  # every answer has a message
+            yield from self._begin_text()
+            yield from self._end_message(self._points, _status(finished))
         end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)
         yield self._event(f"response.{end['status']}", response=_response(self._request, self._output, end))
 
-    def _failed(self, event: events.Failed) -> Iterator[Record | Framed]:
-        """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
-        if isinstance(event.error, ContentFiltered) and (self._texts or self._output):
-            yield from self._ended(ended_by(event.error))
-        else:
-            # OpenAI's reference has the keys in the event, and its SDKs raise only where they are in `error`.
-            error = error_keys(event.error, event.invocation_id)
-            shown = {key: error[key] for key in ("code", "message", "param")}
-            yield self._event("error", **shown, error=error)
+    def _failed(self, event: events.Failed) -> Record:
+        """OpenAI's reference has the keys in the event, and its SDKs raise only where they are in `error`."""
+        error = error_keys(event.error, event.invocation_id)
+        return self._event("error", **{key: error[key] for key in ("code", "message", "param")}, error=error)
 
 
 def _said(place: int, message: events.AgentMessage) -> tuple[str, Sequence[events.DataPoint], events.Finished | None]:
@@ -288,13 +279,15 @@ def _consent_item(call: events.OpenCall) -> Record:
     return {"id": f"{APPROVAL}{call.approval_id}", "type": "mcp_approval_request", **named}
 
 
-def _reasoning_id(request: ChatRequest) -> str:
-    return f"rs_{request.turn_id}"
+def _reasoning_item(request: ChatRequest, summary: list[Json], place: int = 0) -> Record:
+    """What the model thought. Clients show the summary of an item: its `content` is for what OpenAI keeps sealed.
 
-
-def _reasoning_item(request: ChatRequest, summary: list[Json]) -> Record:
-    """What the model thought. Clients show the summary of an item: its `content` is for what OpenAI keeps sealed."""
-    return {"id": _reasoning_id(request), "type": "reasoning", "summary": summary}
+    Args:
+        request: The request.
+        summary: The text as an item of a list, or an empty list at the beginning of a stream.
+        place: Number of such items before it.
+    """
+    return {"id": f"rs_{request.turn_id}{f'_{place}' if place else ''}", "type": "reasoning", "summary": summary}
 
 
 def _summary(text: str) -> Record:

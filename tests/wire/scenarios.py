@@ -147,6 +147,27 @@ DROPPED = ToolEnded(DROP.call_id, "Clerk", "crm", "drop", DROP.arguments, "x is 
 KEPT = replace(DROPPED, text="The user has refused this.", status="denied", milliseconds=0)
 OPEN = (ConsentAsked((DROP,)), Finished("consent", Usage(100, 7)))
 SCENARIOS["servers_tool"] = (RETRIEVED, STARTED, TEXT[0], LOOK, LOOKED, TEXT[1], Finished("stop", Usage(100, 7)))
+SCENARIOS["thoughts_around_a_tool"] = (
+    RETRIEVED,
+    STARTED,
+    ReasoningDelta("The order"),
+    ReasoningDelta(" first."),
+    LOOK,
+    LOOKED,
+    ReasoningDelta("It is open."),
+    *TEXT,
+    Finished("stop", Usage(200, 29)),
+)
+SCENARIOS["thoughts_around_text_and_calls"] = (
+    RETRIEVED,
+    STARTED,
+    TEXT[0],
+    ReasoningDelta("Which day?"),
+    TEXT[1],
+    ReasoningDelta("Both."),
+    CALLS,
+    Finished("tool_calls", Usage(200, 29)),
+)
 SCENARIOS["consent_asked"] = (RETRIEVED, STARTED, TextDelta("Wait."), LOOK, LOOKED, *OPEN)
 SCENARIOS["consent_given"] = (RETRIEVED, STARTED, DROPPED, TextDelta("It is done."), Finished("stop", Usage(200, 9)))
 SCENARIOS["consent_refused"] = (RETRIEVED, STARTED, KEPT, TextDelta("It stays."), Finished("stop", Usage(200, 9)))

@@ -10,7 +10,7 @@ from shared.events import Failed, TextDelta
 from shared.wire.ai_chat import AI_CHAT_PAGE
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS, resolve
-from tests.wire.test_goldens import REQUEST
+from tests.wire.test_goldens import REQUEST, records_of, stream_of
 
 UNREAD = ChatRequest((), stream=True)
 """What stands for a request until its body is understood."""
@@ -78,9 +78,7 @@ def test_an_answer_that_is_an_error_is_whole_in_its_protocol() -> None:
 
 
 def test_the_message_of_an_error_comes_after_the_text_that_is_there() -> None:
-    encoder = messages("ag-ui").encoder(REQUEST)
-    events = [event for each in (TextDelta("Half. "), Failed(BUSY, "id-1")) for event in encoder.encode(each)]
-    assert all(isinstance(event, dict) for event in events)
-    kinds = [event["type"] for event in events if isinstance(event, dict)]
+    stream = stream_of(messages("ag-ui"), (TextDelta("Half. "), Failed(BUSY, "id-1")))
+    kinds = [event["type"] for event in records_of(stream)]
     text = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
     assert kinds == ["RUN_STARTED", *text, "CUSTOM", *text, "RUN_FINISHED"]
