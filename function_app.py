@@ -1,6 +1,7 @@
 """Route table: all triggers of the app. The handlers are in `shared/triggers/`."""
 
 import os
+from collections.abc import Awaitable, Callable
 
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
@@ -25,424 +26,125 @@ from shared.triggers import (
 from shared.triggers import chat as chats
 from shared.triggers import content as contents
 from shared.triggers import mcp as mcp_server
+from shared.triggers.door import Open, Route, answer
 from shared.web.http_extension import Request, Response
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
 
+ROUTES: tuple[Route | Open, ...] = (
+    # Questions. Where neither the path nor the line names a protocol, the body selects it.
+    Route("chat", "POST", "chat", chats.chat),
+    Route("chat_stream", "POST", "chat/stream", chats.chat_stream),
+    Route("ask", "POST", "ask", chats.ask, protocol="rag-chat"),
+    Route("multi_agent_batch", "POST", "multi-agent-chat/batch", chats.team_batch, protocol="semantic-kernel"),
+    Route("multi_agent_stream", "POST", "multi-agent-chat/stream", chats.team_stream, protocol="semantic-kernel"),
+    Route("pinned_chat", "POST", "{protocol}/chat", chats.chat),
+    Route("pinned_chat_stream", "POST", "{protocol}/chat/stream", chats.chat_stream),
+    Route("pinned_ask", "POST", "{protocol}/ask", chats.ask),
+    Route("pinned_multi_agent_batch", "POST", "{protocol}/multi-agent-chat/batch", chats.team_batch),
+    Route("pinned_multi_agent_stream", "POST", "{protocol}/multi-agent-chat/stream", chats.team_stream),
+    # Questions, and what belongs to them, at the paths of clients that have their own.
+    Route("ag_ui", "POST", "ag-ui", chats.chat_stream, protocol="ag-ui"),
+    Route("ai_sdk_resume", "GET", "ai-sdk/chat/{id}/stream", runs.resume, protocol="ai-sdk", spends=False),
+    Route(
+        "ai_sdk_resume_team",
+        "GET",
+        "ai-sdk/multi-agent-chat/stream/{id}/stream",
+        runs.resume,
+        protocol="ai-sdk",
+        spends=False,
+    ),
+    Route("chat_completions", "POST", "v1/chat/completions", chats.chat, protocol="openai"),
+    Route("models", "GET", "v1/models", about.models, protocol="openai", counted=False),
+    Route("model", "GET", "v1/models/{id}", about.model, protocol="openai", counted=False),
+    Route("responses", "POST", "v1/responses", chats.chat, protocol="openai-responses"),
+    Route("kept_response", "GET", "v1/responses/{id}", runs.response, protocol="openai-responses", spends=False),
+    Route("delete_response", "DELETE", "v1/responses/{id}", runs.response, protocol="openai-responses", spends=False),
+    Route(
+        "cancel_response",
+        "POST",
+        "v1/responses/{id}/cancel",
+        runs.response,
+        protocol="openai-responses",
+        spends=False,
+    ),
+    Route("mcp", "POST", "mcp", mcp_server.mcp, counted=False),  # some messages are counted, by the handler
+    Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp_server.mcp_sign_in),
+    # Answers that outlive their request, and calls of tools that wait for a person.
+    Route("run", "GET", "runs/{id}", runs.run, spends=False),
+    Route("delete_run", "DELETE", "runs/{id}", runs.delete_run, spends=False),
+    Route("run_stream", "GET", "runs/{id}/stream", runs.run_stream, spends=False),
+    Route("batch", "GET", "multi-agent-chat/batches/{id}", runs.run, spends=False),
+    Route("delete_batch", "DELETE", "multi-agent-chat/batches/{id}", runs.delete_run, spends=False),
+    Route("batch_stream", "GET", "multi-agent-chat/batches/{id}/stream", runs.batch_stream, spends=False),
+    Route("list_approvals", "GET", "approvals", approvals.list_approvals, spends=False),
+    Route("approval", "GET", "approvals/{id}", approvals.approval, spends=False),
+    Route("decide_approval", "POST", "approvals/{id}", approvals.decide, spends=False),
+    # Chats, and what callers say of answers.
+    Route("list_chats", "GET", "chat-history", chat_history.list_chats),
+    Route("start_chat", "POST", "chat-history", chat_history.start_chat),
+    Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.chat_messages),
+    Route("update_chat", "PUT", "chat-history/{id}", chat_history.update_chat),
+    Route("delete_chat", "DELETE", "chat-history/{id}", chat_history.delete_chat),
+    Route("share_chat", "POST", "chat-history/{id}/share", sharing.share_chat, spends=False),
+    Route("stop_sharing_chat", "DELETE", "chat-history/{id}/share", sharing.stop_sharing_chat, spends=False),
+    Route("shared_chat", "GET", "shared/{id}", sharing.shared_chat, spends=False),
+    Route("give_feedback", "POST", "feedback", feedback.give_feedback, spends=False),
+    Route("list_feedback", "GET", "feedback", feedback.list_feedback, spends=False),
+    # Documents.
+    Route("content", "GET HEAD", "content/{*path}", contents.content, counted=False),
+    Route("pinned_content", "GET HEAD", "{protocol}/content/{*path}", contents.content, counted=False),
+    Route("list_documents", "GET", "documents", documents.list_all_documents),
+    Route("list_own_documents", "GET", "documents/mine", own_documents.list_own),
+    Route("put_document", "PUT", "documents/{*path}", documents.put_document),
+    Route("delete_document", "DELETE", "documents/{*path}", documents.delete_document),
+    # The safety service.
+    Route("rai_analyze", "POST", "rai/analyze", companion.rai_analyze),
+    Route("rai_analyze_stream", "POST", "rai/analyze/stream", companion.rai_analyze_stream),
+    # The web page of azure-search-openai-demo.
+    Open("demo_config", "GET", "{protocol}/config", demo_page.demo_config),
+    Open("demo_auth_setup", "GET", "{protocol}/auth_setup", demo_page.demo_auth_setup),
+    Route("keep_demo_chat", "POST", "{protocol}/chat_history", demo_page.keep_demo_chat),
+    Route("list_demo_chats", "GET", "{protocol}/chat_history/sessions", demo_page.list_demo_chats),
+    Route("demo_chat", "GET", "{protocol}/chat_history/sessions/{id}", demo_page.demo_chat),
+    Route("delete_demo_chat", "DELETE", "{protocol}/chat_history/sessions/{id}", demo_page.delete_demo_chat),
+    Route("demo_upload", "POST", "{protocol}/upload", own_documents.demo_upload),
+    Route("demo_uploads", "GET", "{protocol}/list_uploaded", own_documents.demo_uploads),
+    Route("demo_delete_upload", "POST", "{protocol}/delete_uploaded", own_documents.demo_delete_upload),
+    Open("demo_speech", "POST", "{protocol}/speech", demo_page.demo_not_offered),
+    # The app itself, and its playground.
+    Open("health", "GET", "health", about.health),
+    Open("openapi", "GET", "openapi.json", about.openapi),
+    Open("swagger", "GET", "swagger.json", about.swagger),
+    Open("api_page", "GET HEAD", "docs", playground.api_page),
+    Route("playground_agents", "GET", "playground/team", playground.playground_agents, counted=False),
+    Route("playground_begin", "GET", "playground/begin", playground.playground_begin),
+    Open("playground_file", "GET HEAD", "playground/{digest}/{*path}", playground.playground_file),
+    # The playground's page, and errors that name the nearest route. The last name of all, so that Azure tries it last.
+    Open("without_route", "", "{*path}", other_paths.other_path),
+)
+"""All HTTP triggers. Callers sign in at a `Route` (see `AUTH_MODE`); an `Open` is open to all."""
+
+
+def function_of(route: Route | Open) -> Callable[[Request], Awaitable[Response]]:
+    """Make the function that Azure calls for a route."""
+
+    async def function(req: Request) -> Response:
+        return await answer(route, req)
+
+    function.__name__ = route.name
+    return function
 
-@app.route("chat", methods=["POST"])
-async def chat(req: Request) -> Response:
-    """One answer, in the protocol that the body selects."""
-    return await chats.chat(req)
 
-
-@app.route("chat/stream", methods=["POST"])
-async def chat_stream(req: Request) -> Response:
-    """A streamed answer, in the protocol that the body selects."""
-    return await chats.chat_stream(req)
-
-
-@app.route("ask", methods=["POST"])
-async def ask(req: Request) -> Response:
-    """One answer to a question on its own, in the RAG chat protocol."""
-    return await chats.ask(req)
-
-
-@app.route("multi-agent-chat/batch", methods=["POST"])
-async def multi_agent_batch(req: Request) -> Response:
-    """The messages of all agents of the team, in Semantic Kernel's shape for ChatUI."""
-    return await chats.team_batch(req)
-
-
-@app.route("multi-agent-chat/stream", methods=["POST"])
-async def multi_agent_stream(req: Request) -> Response:
-    """Each agent's message as soon as it is complete."""
-    return await chats.team_stream(req)
-
-
-@app.route("runs/{id}", methods=["GET"])
-async def run(req: Request) -> Response:
-    """An answer that outlives its request: how it stands, or the whole of it."""
-    return await runs.run(req)
-
-
-@app.route("runs/{id}", methods=["DELETE"])
-async def delete_run(req: Request) -> Response:
-    """Stop such an answer, and delete it."""
-    return await runs.delete_run(req)
-
-
-@app.route("runs/{id}/stream", methods=["GET"])
-async def run_stream(req: Request) -> Response:
-    """The same as a stream, from its beginning or from where a client has read it."""
-    return await runs.run_stream(req)
-
-
-@app.route("approvals", methods=["GET"])
-async def list_approvals(req: Request) -> Response:
-    """The calls of tools that wait for a person's consent."""
-    return await approvals.list_approvals(req)
-
-
-@app.route("approvals/{id}", methods=["GET"])
-async def approval(req: Request) -> Response:
-    """One of them, and what has come of it."""
-    return await approvals.approval(req)
-
-
-@app.route("approvals/{id}", methods=["POST"])
-async def decide_approval(req: Request) -> Response:
-    """Agree to it, or refuse it."""
-    return await approvals.decide(req)
-
-
-@app.route("multi-agent-chat/batches/{id}", methods=["GET"])
-async def batch(req: Request) -> Response:
-    """Another name for such an answer of the team."""
-    return await runs.run(req)
-
-
-@app.route("multi-agent-chat/batches/{id}", methods=["DELETE"])
-async def delete_batch(req: Request) -> Response:
-    """The same."""
-    return await runs.delete_run(req)
-
-
-@app.route("multi-agent-chat/batches/{id}/stream", methods=["GET"])
-async def batch_stream(req: Request) -> Response:
-    """Its messages as they are done."""
-    return await runs.batch_stream(req)
-
-
-@app.route("v1/chat/completions", methods=["POST"])
-async def chat_completions(req: Request) -> Response:
-    """One answer or a stream, in OpenAI's Chat Completions."""
-    return await chats.chat_completions(req)
-
-
-@app.route("ag-ui", methods=["POST"])
-async def ag_ui(req: Request) -> Response:
-    """A streamed answer, in AG-UI, at the URL that its clients are given."""
-    return await chats.ag_ui(req)
-
-
-@app.route("v1/responses", methods=["POST"])
-async def responses(req: Request) -> Response:
-    """One answer or a stream, in OpenAI's Responses."""
-    return await chats.responses(req)
-
-
-@app.route("v1/responses/{id}", methods=["GET"])
-async def kept_response(req: Request) -> Response:
-    """A response of before, whole or streamed."""
-    return await runs.response(req)
-
-
-@app.route("v1/responses/{id}", methods=["DELETE"])
-async def delete_response(req: Request) -> Response:
-    """Stop a response, and delete it."""
-    return await runs.response(req)
-
-
-@app.route("v1/responses/{id}/cancel", methods=["POST"])
-async def cancel_response(req: Request) -> Response:
-    """Stop a response that is made in the background."""
-    return await runs.response(req)
-
-
-@app.route("v1/models", methods=["GET"])
-async def models(req: Request) -> Response:
-    """What a request in OpenAI's protocol may name as its model."""
-    return await about.models(req)
-
-
-@app.route("v1/models/{id}", methods=["GET"])
-async def model(req: Request) -> Response:
-    """One of these models."""
-    return await about.model(req)
-
-
-@app.route("{protocol}/chat", methods=["POST"])
-async def pinned_chat(req: Request) -> Response:
-    """One answer, in the protocol that the route names."""
-    return await chats.chat(req)
-
-
-@app.route("{protocol}/chat/stream", methods=["POST"])
-async def pinned_chat_stream(req: Request) -> Response:
-    """A streamed answer, in the protocol that the route names."""
-    return await chats.chat_stream(req)
-
-
-@app.route("ai-sdk/chat/{id}/stream", methods=["GET"])
-async def ai_sdk_resume(req: Request) -> Response:
-    """The answer that a chat of the AI SDK waits for."""
-    return await runs.ai_sdk_resume(req)
-
-
-@app.route("ai-sdk/multi-agent-chat/stream/{id}/stream", methods=["GET"])
-async def ai_sdk_resume_team(req: Request) -> Response:
-    """The same of a team's answer."""
-    return await runs.ai_sdk_resume(req)
-
-
-@app.route("{protocol}/ask", methods=["POST"])
-async def pinned_ask(req: Request) -> Response:
-    """One answer to a question on its own, in the protocol that the route names."""
-    return await chats.ask(req)
-
-
-@app.route("{protocol}/multi-agent-chat/batch", methods=["POST"])
-async def pinned_multi_agent_batch(req: Request) -> Response:
-    """The messages of all agents of the team, in the protocol that the route names."""
-    return await chats.team_batch(req)
-
-
-@app.route("{protocol}/multi-agent-chat/stream", methods=["POST"])
-async def pinned_multi_agent_stream(req: Request) -> Response:
-    """Each agent's message as soon as it is complete."""
-    return await chats.team_stream(req)
-
-
-@app.route("chat-history", methods=["GET"])
-async def list_chats(req: Request) -> Response:
-    """The caller's chats, newest first."""
-    return await chat_history.list_chats(req)
-
-
-@app.route("chat-history", methods=["POST"])
-async def start_chat(req: Request) -> Response:
-    """Start a chat."""
-    return await chat_history.start_chat(req)
-
-
-@app.route("chat-history/{id}/messages", methods=["GET"])
-async def chat_messages(req: Request) -> Response:
-    """The messages of a chat."""
-    return await chat_history.chat_messages(req)
-
-
-@app.route("chat-history/{id}", methods=["PUT"])
-async def update_chat(req: Request) -> Response:
-    """Add messages to a chat, or update them."""
-    return await chat_history.update_chat(req)
-
-
-@app.route("chat-history/{id}", methods=["DELETE"])
-async def delete_chat(req: Request) -> Response:
-    """Delete a chat."""
-    return await chat_history.delete_chat(req)
-
-
-@app.route("chat-history/{id}/share", methods=["POST"])
-async def share_chat(req: Request) -> Response:
-    """Let everybody who signs in read a chat."""
-    return await sharing.share_chat(req)
-
-
-@app.route("chat-history/{id}/share", methods=["DELETE"])
-async def stop_sharing_chat(req: Request) -> Response:
-    """Let nobody read it any more."""
-    return await sharing.stop_sharing_chat(req)
-
-
-@app.route("shared/{id}", methods=["GET"])
-async def shared_chat(req: Request) -> Response:
-    """A shared chat, for everybody who signs in."""
-    return await sharing.shared_chat(req)
-
-
-@app.route("feedback", methods=["POST"])
-async def give_feedback(req: Request) -> Response:
-    """Keep what the caller says of an answer."""
-    return await feedback.give_feedback(req)
-
-
-@app.route("feedback", methods=["GET"])
-async def list_feedback(req: Request) -> Response:
-    """What callers said of answers, for those who may read it."""
-    return await feedback.list_feedback(req)
-
-
-@app.route("rai/analyze", methods=["POST"])
-async def rai_analyze(req: Request) -> Response:
-    """The results of the safety service for a text, a payload or a conversation."""
-    return await companion.rai_analyze(req)
-
-
-@app.route("rai/analyze/stream", methods=["POST"])
-async def rai_analyze_stream(req: Request) -> Response:
-    """The same results as a stream."""
-    return await companion.rai_analyze_stream(req)
-
-
-@app.route("mcp", methods=["POST"])
-async def mcp(req: Request) -> Response:
-    """Tools for the agents of other apps: search, read, ask."""
-    return await mcp_server.mcp(req)
-
-
-@app.route("mcp/oauth-protected-resource", methods=["GET"])
-async def mcp_sign_in(req: Request) -> Response:
-    """Where the users of these apps sign in."""
-    return await mcp_server.mcp_sign_in(req)
-
-
-@app.route("content/{*path}", methods=["GET", "HEAD"])
-async def content(req: Request) -> Response:
-    """A source document that answers cite."""
-    return await contents.content(req)
-
-
-@app.route("{protocol}/content/{*path}", methods=["GET", "HEAD"])
-async def pinned_content(req: Request) -> Response:
-    """The same document, for clients that take a base URL."""
-    return await contents.content(req)
-
-
-@app.route("documents", methods=["GET"])
-async def list_documents(req: Request) -> Response:
-    """The documents that the caller may see."""
-    return await documents.list_all_documents(req)
-
-
-@app.route("documents/mine", methods=["GET"])
-async def list_own_documents(req: Request) -> Response:
-    """The documents that the caller has added, and that nobody else sees."""
-    return await own_documents.list_own(req)
-
-
-@app.route("documents/{*path}", methods=["PUT"])
-async def put_document(req: Request) -> Response:
-    """Index a document."""
-    return await documents.put_document(req)
-
-
-@app.route("documents/{*path}", methods=["DELETE"])
-async def delete_document(req: Request) -> Response:
-    """Delete a document from the store and the index."""
-    return await documents.delete_document(req)
-
-
-@app.route("{protocol}/config", methods=["GET"])
-async def demo_config(req: Request) -> Response:
-    """The options of azure-search-openai-demo's web page."""
-    return await demo_page.demo_config(req)
-
-
-@app.route("{protocol}/auth_setup", methods=["GET"])
-async def demo_auth_setup(req: Request) -> Response:
-    """How users of that page sign in."""
-    return await demo_page.demo_auth_setup(req)
-
-
-@app.route("{protocol}/chat_history", methods=["POST"])
-async def keep_demo_chat(req: Request) -> Response:
-    """Keep a chat of that page."""
-    return await demo_page.keep_demo_chat(req)
-
-
-@app.route("{protocol}/chat_history/sessions", methods=["GET"])
-async def list_demo_chats(req: Request) -> Response:
-    """The caller's chats that the page has kept, newest first."""
-    return await demo_page.list_demo_chats(req)
-
-
-@app.route("{protocol}/chat_history/sessions/{id}", methods=["GET"])
-async def demo_chat(req: Request) -> Response:
-    """The questions and answers of a chat of that page."""
-    return await demo_page.demo_chat(req)
-
-
-@app.route("{protocol}/chat_history/sessions/{id}", methods=["DELETE"])
-async def delete_demo_chat(req: Request) -> Response:
-    """Delete a chat of that page."""
-    return await demo_page.delete_demo_chat(req)
-
-
-@app.route("{protocol}/upload", methods=["POST"])
-async def demo_upload(req: Request) -> Response:
-    """Add a document that only the caller sees, as that page does."""
-    return await own_documents.demo_upload(req)
-
-
-@app.route("{protocol}/list_uploaded", methods=["GET"])
-async def demo_uploads(req: Request) -> Response:
-    """The names of these documents."""
-    return await own_documents.demo_uploads(req)
-
-
-@app.route("{protocol}/delete_uploaded", methods=["POST"])
-async def demo_delete_upload(req: Request) -> Response:
-    """Delete one of them."""
-    return await own_documents.demo_delete_upload(req)
-
-
-@app.route("{protocol}/speech", methods=["POST"])
-async def demo_speech(req: Request) -> Response:
-    """Say that this app makes no speech."""
-    return await demo_page.demo_not_offered(req)
+for each in ROUTES:
+    app.route(each.path, methods=each.methods.split() or None)(function_of(each))
 
 
 @app.warm_up_trigger("context")  # pyright: ignore[reportUnknownMemberType, reportUntypedFunctionDecorator] (no types)
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
     """Prepare a new instance before Azure sends it requests. Azure finds this function by its name."""
     await warm_up.warm_up()
-
-
-@app.route("health", methods=["GET"])
-async def health(req: Request) -> Response:
-    """Whether the app can answer, and the state of each part."""
-    return await about.health(req)
-
-
-@app.route("openapi.json", methods=["GET"])
-async def openapi(req: Request) -> Response:
-    """The OpenAPI 3.1 document."""
-    return await about.openapi(req)
-
-
-@app.route("swagger.json", methods=["GET"])
-async def swagger(req: Request) -> Response:
-    """The Swagger 2.0 document, for Logic Apps and Power Platform."""
-    return await about.swagger(req)
-
-
-@app.route("playground/team", methods=["GET"])
-async def playground_agents(req: Request) -> Response:
-    """The team of agents as it is defined, for the playground.
-
-    The Functions host tries the routes in the order of the functions' names: this one comes before `playground_file`.
-    """
-    return await playground.playground_agents(req)
-
-
-@app.route("playground/begin", methods=["GET"])
-async def playground_begin(req: Request) -> Response:
-    """What there is to ask about, for the playground's first screen. It comes before `playground_file` as well."""
-    return await playground.playground_begin(req)
-
-
-@app.route("docs", methods=["GET", "HEAD"])
-async def api_page(req: Request) -> Response:
-    """The OpenAPI document as a page."""
-    return await playground.api_page(req)
-
-
-@app.route("playground/{digest}/{*path}", methods=["GET", "HEAD"])
-async def playground_file(req: Request) -> Response:
-    """A file that this page or the playground's loads."""
-    return await playground.playground_file(req)
-
-
-@app.route("{*path}")
-async def without_route(req: Request) -> Response:
-    """The playground's page, and errors that name the nearest route.
-
-    The Functions host tries the routes in the order of the functions' names, so this name has to be the last of all.
-    """
-    return await other_paths.other_path(req)
 
 
 watched = content_events.watched(os.environ)

@@ -10,14 +10,14 @@ from shared import app
 from shared.chat_types import Json
 from shared.errors import NotConfigured, NotFound
 from shared.runtime.features import is_there
-from shared.triggers.errors import answering, json_response
+from shared.triggers.door import Call
+from shared.triggers.errors import json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.web.public_url import known_url
 from shared.wire.framing import encode_json
 from shared.wire.table import PROTOCOLS
 
 
-@answering
 async def health(_request: Request) -> Response:
     """`GET /health`: 200 if all parts that answers need are usable, else 503; the body has the state of each part."""
     try:
@@ -41,13 +41,11 @@ async def health(_request: Request) -> Response:
     return json_response(body, status=200 if usable else 503)
 
 
-@answering
 async def openapi(_request: Request) -> Response:
     """`GET /openapi.json`: the OpenAPI 3.1 document."""
     return Response(await asyncio.to_thread(_openapi_json, _auth_mode()), media_type="application/json")
 
 
-@answering
 async def swagger(_request: Request) -> Response:
     """`GET /swagger.json`: the Swagger 2.0 document."""
     return Response(await asyncio.to_thread(_swagger_json, _auth_mode(), _public_url()), media_type="application/json")
@@ -89,31 +87,25 @@ def _swagger_json(auth_mode: str, public_url: str | None) -> bytes:
     return encode_json(to_swagger(build_openapi(auth_mode=auth_mode), known_url(public_url)))
 
 
-@answering
-async def models(request: Request) -> Response:
+async def models(call: Call) -> Response:
     """`GET /v1/models`: all that a request may name as its `model`."""
-    names = await _models(request)
+    names = _models(call)
     return json_response({"object": "list", "data": [_model(name) for name in names]})
 
 
-@answering
-async def model(request: Request) -> Response:
+async def model(call: Call) -> Response:
     """`GET /v1/models/{id}`: one of them."""
-    names = await _models(request)
-    name = request.path_params["id"]
+    names, name = _models(call), call.id
     if name not in names:
         raise NotFound(f"model: there is none of that name here. There are: {', '.join(names)}.")
     return json_response(_model(name))
 
 
-async def _models(request: Request) -> list[str]:
-    """Return the names of the models. Raise NotSignedIn if callers have to sign in and this one has not."""
-    request.state.protocol = PROTOCOLS["openai"]
+def _models(call: Call) -> list[str]:
+    """Return the names of the models."""
     from shared.wire.openai_asked import models_of
 
-    service = await app.get_service()
-    await service.identity.caller(request.headers)
-    return models_of([agent.name for agent in service.agents.agents] if is_there("agents") else [])
+    return models_of([agent.name for agent in call.service.agents.agents] if is_there("agents") else [])
 
 
 def _model(name: str) -> Json:

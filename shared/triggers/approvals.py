@@ -3,7 +3,6 @@
 An approver, a queue or a workflow decides here; who asked can decide in the chat as well (`consent`).
 """
 
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -15,11 +14,9 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Decision, Json
 from shared.errors import NotFound
-from shared.history import owner_of
 from shared.identity import may_approve
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, json_response
-from shared.web.receiving import read_body
+from shared.triggers.door import Call, checked_first
+from shared.triggers.errors import json_response
 from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 from shared.wire.request_body import JsonReader
 
@@ -29,53 +26,60 @@ if TYPE_CHECKING:
     from shared.runs.desk import Runs
     from shared.tools.calls import KeptCall
 
+_OFF = "No approvals are kept here: BATCH_BACKEND is 'off'."
 
-@answering
-async def list_approvals(request: Request) -> Response:
+
+def _require_approvals(_request: Request) -> None:
+    """Raise NotFound if no approvals are kept here."""
+    if app.get_settings().batches == "off":
+        raise NotFound(_OFF)
+
+
+def _to_page(request: Request) -> Response | None:
+    """Redirect a browser to the playground's page of an approval, if the playground is on."""
+    if app.get_settings().shows_playground and _is_browser(request):
+        headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
+        return Response(status_code=303, headers=headers)
+    return _require_approvals(request)
+
+
+@checked_first(_require_approvals)
+async def list_approvals(call: Call) -> Response:
     """`GET /approvals`: the caller's open approvals; for approvers those of all."""
     from shared.runs.approvals import list_approvals
 
-    runs, decider = await _parts(request)
+    runs, decider = await _parts(call)
     listed = [_shown(one) for one in await list_approvals(runs.consents.store, decider)]
     return _response({"approvals": listed})
 
 
-@answering
-async def approval(request: Request) -> Response:
+@checked_first(_to_page)
+async def approval(call: Call) -> Response:
     """`GET /approvals/{id}`: one approval, and what has come of it; for a browser the playground's page of it."""
-    if app.get_settings().shows_playground and _is_browser(request):
-        headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
-        return Response(status_code=303, headers=headers)
     from shared.runs.approvals import find_approval
 
-    runs, decider = await _parts(request)
-    return _response(_shown(await find_approval(runs.consents.store, _id_of(request), decider)))
+    runs, decider = await _parts(call)
+    return _response(_shown(await find_approval(runs.consents.store, _id_of(call.request), decider)))
 
 
-@answering
-async def decide(request: Request) -> Response:
+@checked_first(_require_approvals)
+async def decide(call: Call) -> Response:
     """`POST /approvals/{id}`: decide about a call. The same answer twice is one; another is a 409."""
-    runs, decider = await _parts(request)
-    settings = app.get_settings()
-    with ExitStack() as held:
-        deadline = deadline_of(request, settings.chat_deadline_seconds)
-        body = await read_body(request, partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE), deadline, held)
+    runs, decider = await _parts(call)
+    body = await call.read(partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE))
     decided = ApprovalDecision.read(body.json)
     decision = Decision(decided.approved, reason=decided.reason)
-    return _response(_shown(await runs.consents.decide(_id_of(request), decision, decider)))
+    return _response(_shown(await runs.consents.decide(_id_of(call.request), decision, decider)))
 
 
-async def _parts(request: Request) -> "tuple[Runs, Decider]":
+async def _parts(call: Call) -> "tuple[Runs, Decider]":
     from shared.runs.approvals import Decider
     from shared.runs.records import digest
 
-    service, runs = await app.get_service(), await app.get_runs()
+    runs = await app.get_runs()
     if runs is None:
-        raise NotFound("No approvals are kept here: BATCH_BACKEND is 'off'.")
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller, spends=False)
-    owner = owner_of(caller)
-    return runs, Decider(digest(owner), owner, is_approver=may_approve(caller, service.settings))
+        raise NotFound(_OFF)
+    return runs, Decider(digest(call.owner), call.owner, is_approver=may_approve(call.caller, call.settings))
 
 
 def _id_of(request: Request) -> str:

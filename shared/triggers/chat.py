@@ -4,8 +4,7 @@ Each resolves the protocol, reads the body and starts the turn. A streamed respo
 status 200 is sent, so that an early failure gets its own status.
 """
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Collection
 from copy import replace
 
 from msgspec import structs
@@ -16,16 +15,14 @@ from shared import app
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.history import owner_of
-from shared.triggers.asking import asker_of, resolved
-from shared.triggers.budget import admit
+from shared.errors import NotConfigured
 from shared.triggers.consent import go_on
-from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.door import Call, Check, checked_first
+from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.kept_turns import Followed, Kept, Route, begin_run
 from shared.turns.accept import accept
 from shared.turns.begin import begin_turn
 from shared.verdicts import new_answer_id
-from shared.web.receiving import read_body
 from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
@@ -33,104 +30,105 @@ from shared.web.streaming import (
     cancelled_on_disconnect,
     until_disconnected,
 )
+from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.table import Resolved, resolve
 
 
-@answering
-async def chat(request: Request) -> Response:
+def _resolves(route: Route) -> Check:
+    """Make what resolves the protocol, and chooses the shape of errors, before the caller signs in."""
+
+    def resolve_protocol(request: Request) -> None:
+        headers = request.headers
+        agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
+        named, content_type = request.path_params.get("protocol"), headers.get("content-type", "")
+        default, messages_for = _said_by_settings()
+        selected = resolve(named, content_type, default, agent)
+        request.state.selected = selected
+        request.state.protocol = selected.telling_errors(selected.protocol, messages_for)
+        request.state.asked = _unread(selected.protocol, route)
+
+    return resolve_protocol
+
+
+def _said_by_settings() -> tuple[str, Collection[str]]:
+    """Return the default protocol, and those whose errors are messages; if the settings are invalid, `ai-chat`."""
+    try:
+        settings = app.get_settings()
+    except NotConfigured:
+        return AI_CHAT.name, ()
+    return settings.chat_default_protocol, settings.messages_for
+
+
+_WHOLE, _STREAM, _ALONE = Route(), Route(streams=True), Route(single_turn=True)
+_TEAM, _TEAM_STREAM = Route(team=True), Route(team=True, streams=True)
+
+
+@checked_first(_resolves(_WHOLE))
+async def chat(call: Call) -> Response:
     """`POST /chat`: the answer as one JSON document, or as a stream if the body asks for it."""
-    return await _answered(request)
+    return await _answered(call, _WHOLE)
 
 
-@answering
-async def chat_completions(request: Request) -> Response:
-    """`POST /v1/chat/completions`: the same in OpenAI's protocol, by the team of agents if the model names it."""
-    return await _answered(request, unless_pinned="openai")
+@checked_first(_resolves(_ALONE))
+async def ask(call: Call) -> Response:
+    """`POST /ask`: answer the last message alone."""
+    return await _answered(call, _ALONE)
 
 
-@answering
-async def ag_ui(request: Request) -> Response:
-    """`POST /ag-ui`: the answer in AG-UI, which is always a stream."""
-    return await _answered(request, Route(streams=True), unless_pinned="ag-ui")
-
-
-@answering
-async def responses(request: Request) -> Response:
-    """`POST /v1/responses`: the same in OpenAI's newer protocol."""
-    return await _answered(request, unless_pinned="openai-responses")
-
-
-@answering
-async def ask(request: Request) -> Response:
-    """`POST /ask`: answer the last message alone, in the RAG chat protocol unless the route names another."""
-    return await _answered(request, Route(single_turn=True), unless_pinned="rag-chat")
-
-
-@answering
-async def chat_stream(request: Request) -> Response:
+@checked_first(_resolves(_STREAM))
+async def chat_stream(call: Call) -> Response:
     """`POST /chat/stream`: the answer as a stream."""
-    return await _answered(request, Route(streams=True))
+    return await _answered(call, _STREAM)
 
 
-@answering
-async def team_batch(request: Request) -> Response:
-    """`POST /multi-agent-chat/batch`: the messages of all agents in one array; `semantic-kernel` unless pinned."""
-    return await _answered(request, Route(team=True), unless_pinned="semantic-kernel")
+@checked_first(_resolves(_TEAM))
+async def team_batch(call: Call) -> Response:
+    """`POST /multi-agent-chat/batch`: the messages of all agents in one array."""
+    return await _answered(call, _TEAM)
 
 
-@answering
-async def team_stream(request: Request) -> Response:
+@checked_first(_resolves(_TEAM_STREAM))
+async def team_stream(call: Call) -> Response:
     """`POST /multi-agent-chat/stream`: stream each agent's message as soon as it is complete."""
-    return await _answered(request, Route(team=True, streams=True), unless_pinned="semantic-kernel")
+    return await _answered(call, _TEAM_STREAM)
 
 
-async def _answered(request: Request, route: Route = Route(), *, unless_pinned: str | None = None) -> Response:  # noqa: B008 (frozen)
-    """Read and check the request, start its turn, and answer it.
-
-    Args:
-        request: The HTTP request; its route may name the protocol.
-        route: What its route says of it.
-        unless_pinned: Protocol to use if the route names none; None: the body selects it.
-    """
-    selected = resolved(request, unless_pinned)
-    request.state.protocol = selected.telling_errors(selected.protocol, ())
-    request.state.asked = _unread(selected.protocol, route)
-    service = await app.get_service()
-    settings = service.settings
-    request.state.protocol = selected.telling_errors(selected.protocol, settings.messages_for)
+async def _answered(call: Call, route: Route) -> Response:
+    """Read and check the request, start its turn, and answer it."""
+    request, service, settings = call.request, call.service, call.settings
+    selected: Resolved = request.state.selected
     seconds = settings.agents_deadline_seconds if route.team else settings.chat_deadline_seconds
     if selected.protocol.waits_briefly and not route.streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
     deadline = deadline_of(request, seconds)
-    asker = await asker_of(request, service)
-    admit(request, service, asker.caller)
-    with ExitStack() as held:
-        body = await read_body(request, selected.reader, deadline, held)
-        protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
-        request.state.protocol = protocol
-        if protocol.name == "openai-responses":
-            from shared.triggers.kept_responses import with_kept_items
+    asker = call.asker()
+    body = await call.read(selected.reader, deadline)
+    protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
+    request.state.protocol = protocol
+    if protocol.name == "openai-responses":
+        from shared.triggers.kept_responses import with_kept_items
 
-            body = await with_kept_items(body, owner_of(asker.caller))
-        accepted = accept(protocol, body, asker, settings, **structs.asdict(route))
-        request.state.asked = accepted.request
-        if decided := await go_on(request, service, accepted, asker):
-            asked, followed = decided
-            if protocol.name == "openai-responses":  # requests to come refer to it
-                asked = replace(asked, turn_id=followed.run_id, is_kept=True)
-            return await _respond(request, protocol, asked, followed, route)
-        run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
-        if isinstance(run, Response):
-            return run
-        if run:
-            return await _respond(request, protocol, *run, route)
-        del body  # its texts hold the files once more
-        if accepted.team:
-            deadline = deadline_of(request, settings.agents_deadline_seconds)
-        status_within = FIRST_PIECE_TIMEOUT_SECONDS if accepted.request.stream else None
-        beginning = begin_turn(service, accepted, asker, deadline, status_within=status_within)
-        asked, turn = await (until_disconnected(request, beginning) if accepted.files else beginning)
-        turn.when_ended(held.pop_all().close)
+        body = await with_kept_items(body, call.owner)
+    accepted = accept(protocol, body, asker, settings, **structs.asdict(route))
+    request.state.asked = accepted.request
+    if decided := await go_on(request, service, accepted, asker):
+        asked, followed = decided
+        if protocol.name == "openai-responses":  # requests to come refer to it
+            asked = replace(asked, turn_id=followed.run_id, is_kept=True)
+        return await _respond(request, protocol, asked, followed, route)
+    run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
+    if isinstance(run, Response):
+        return run
+    if run:
+        return await _respond(request, protocol, *run, route)
+    del body  # its texts hold the files once more
+    if accepted.team:
+        deadline = deadline_of(request, settings.agents_deadline_seconds)
+    status_within = FIRST_PIECE_TIMEOUT_SECONDS if accepted.request.stream else None
+    beginning = begin_turn(service, accepted, asker, deadline, status_within=status_within)
+    asked, turn = await (until_disconnected(request, beginning) if accepted.files else beginning)
+    turn.when_ended(call.held.pop_all().close)
     return await _respond(request, protocol, asked, turn, route)
 
 

@@ -1,11 +1,9 @@
 """Routes of the chat history."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
@@ -22,23 +20,21 @@ from shared.history import (
 )
 from shared.history.searching import find_chats
 from shared.history.sharing import stop_sharing
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, json_response
-from shared.web.receiving import read_body
+from shared.triggers.door import Call
+from shared.triggers.errors import json_response
 from shared.wire import history_body as bodies
 from shared.wire.request_body import JsonReader
 
 
-@answering
-async def list_chats(request: Request) -> Response:
+async def list_chats(call: Call) -> Response:
     """`GET /chat-history`: list the caller's chats, newest first, a page at a time.
 
     With `search`, those that have its words; a page may then have few or none, and name a next one all the same.
     Of those that all callers share who do not sign in, ChatUI, which names a mode, gets only its own: it opens the
     newest by itself.
     """
-    history, owner = await _history(request)
-    page = bodies.read_page(request.query_params)
+    history, owner = call.service.history, call.owner
+    page = bodies.read_page(call.request.query_params)
     if page.search:
         words = page.search.casefold().split()
         place = (page.mode, page.limit, page.after)
@@ -57,42 +53,31 @@ async def list_chats(request: Request) -> Response:
     return response
 
 
-@answering
-async def start_chat(request: Request) -> Response:
+async def start_chat(call: Call) -> Response:
     """`POST /chat-history`: start a chat; the response is its entry in the list."""
-    history, owner = await _history(request)
-    with ExitStack() as held:
-        body = await read_body(request, partial(JsonReader, example=bodies.NEW_CHAT_EXAMPLE), _deadline(request), held)
-        chat = await history.create(owner, *bodies.parse_new_chat(body.json))
+    body = await call.read(partial(JsonReader, example=bodies.NEW_CHAT_EXAMPLE))
+    chat = await call.service.history.create(call.owner, *bodies.parse_new_chat(body.json))
     return json_response(bodies.conversation_json(chat), status=201)
 
 
-@answering
-async def chat_messages(request: Request) -> Response:
+async def chat_messages(call: Call) -> Response:
     """`GET /chat-history/{id}/messages`: list the messages of a chat, oldest first."""
-    history, owner = await _history(request)
-    messages = await history.messages(owner, request.path_params["id"])
+    messages = await call.service.history.messages(call.owner, call.id)
     return json_response([bodies.message_json(message) for message in messages])
 
 
-@answering
-async def update_chat(request: Request) -> Response:
+async def update_chat(call: Call) -> Response:
     """`PUT /chat-history/{id}`: write messages, rename or pin a chat; the response is its entry in the list."""
-    history, owner = await _history(request)
-    with ExitStack() as held:
-        reader = partial(JsonReader, bodies.HISTORY_BODY_LIMIT, bodies.MESSAGES_EXAMPLE)
-        body = await read_body(request, reader, _deadline(request), held)
-        update = bodies.parse_update(body.json, datetime.now(UTC))
-        chat = await history.write(owner, request.path_params["id"], *update)
+    body = await call.read(partial(JsonReader, bodies.HISTORY_BODY_LIMIT, bodies.MESSAGES_EXAMPLE))
+    update = bodies.parse_update(body.json, datetime.now(UTC))
+    chat = await call.service.history.write(call.owner, call.id, *update)
     return json_response(bodies.conversation_json(chat))
 
 
-@answering
-async def delete_chat(request: Request) -> Response:
+async def delete_chat(call: Call) -> Response:
     """`DELETE /chat-history/{id}`: delete a chat with its messages."""
-    history, owner = await _history(request)
-    bodies.read_mode(request.query_params.get("mode"))  # validated only: the id identifies the chat
-    await delete_all_of(history, owner, request.path_params["id"])
+    bodies.read_mode(call.request.query_params.get("mode"))  # validated only: the id identifies the chat
+    await delete_all_of(call.service.history, call.owner, call.id)
     return Response(status_code=204)
 
 
@@ -133,16 +118,3 @@ async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:
             await runs.delete_of(owner, name)
         if verdicts:
             await verdicts.forget(owner, name)
-
-
-async def _history(request: Request) -> tuple[HistoryStore, str]:
-    """Return the history store, and the owner name of the caller's chats."""
-    service = await app.get_service()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
-    return service.history, owner_of(caller)
-
-
-def _deadline(request: Request) -> float:
-    """Return when the body has to be complete: as late as an answer."""
-    return deadline_of(request, app.get_settings().chat_deadline_seconds)

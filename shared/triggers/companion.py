@@ -1,22 +1,18 @@
 """Companion routes: forward texts and payloads to the safety service, and return its events."""
 
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack
 from functools import partial
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from shared import app
 from shared.chat_types import RequestContext
 from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
 from shared.events import Failed
 from shared.guard import SafetyEvent
 from shared.guard.companion import analyse
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
-from shared.web.receiving import read_body
+from shared.triggers.door import Call
+from shared.triggers.errors import json_response
 from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
@@ -28,12 +24,11 @@ from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analy
 from shared.wire.request_body import JsonReader
 
 
-@answering
-async def rai_analyze(request: Request) -> Response:
+async def rai_analyze(call: Call) -> Response:
     """`POST /rai/analyze`: return whether anything is blocked, and all events of the safety service."""
-    analysis = await _start_analysis(request)
+    analysis = await _start_analysis(call)
     events: list[SafetyEvent] = []
-    async with cancelled_on_disconnect(request, analysis):
+    async with cancelled_on_disconnect(call.request, analysis):
         async for event in analysis.events():
             if isinstance(event, Failed):
                 raise event.error
@@ -41,38 +36,32 @@ async def rai_analyze(request: Request) -> Response:
     return json_response(analysis_json(events))
 
 
-@answering
-async def rai_analyze_stream(request: Request) -> Response:
+async def rai_analyze_stream(call: Call) -> Response:
     """`POST /rai/analyze/stream`: stream each event as soon as it arrives."""
-    analysis = await _start_analysis(request)
-    async with cancelled_on_disconnect(request, analysis):
+    analysis = await _start_analysis(call)
+    async with cancelled_on_disconnect(call.request, analysis):
         failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
     return TurnResponse(_lines(analysis), {"content-type": ANALYSIS_LINES.content_type}, analysis)
 
 
-async def _start_analysis(request: Request) -> RunningTurn[SafetyEvent]:
+async def _start_analysis(call: Call) -> RunningTurn[SafetyEvent]:
     """Read and check the request, and start to forward it to the safety service."""
-    service = await app.get_service()
-    settings = service.settings
-    deadline = deadline_of(request, settings.chat_deadline_seconds)
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
-    with ExitStack() as held:
-        reader = partial(JsonReader, example=ANALYSIS_EXAMPLE, list_key=EVENTS)
-        buffers = parse_analysis((await read_body(request, reader, deadline, held)).json)
-        if service.safety is None:
-            raise NotConfigured(
-                "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
-                "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
-            )
-        context = RequestContext(
-            invocation_id(request), deadline, caller, trace_parent=request.headers.get("traceparent", "")
+    reader = partial(JsonReader, example=ANALYSIS_EXAMPLE, list_key=EVENTS)
+    buffers = parse_analysis((await call.read(reader)).json)
+    safety = call.service.safety
+    if safety is None:
+        raise NotConfigured(
+            "No safety service is configured: set RAI_ENDPOINT, or RAI_BACKEND=content-safety and "
+            "CONTENT_SAFETY_ENDPOINT. On a laptop RAI_MODE=annotate starts the reference service."
         )
-        events = analyse(buffers, service.safety, context, settings.rai_timeout_seconds)
-        analysis = RunningTurn(events, context, begins=_is_result)
-        analysis.when_ended(held.pop_all().close)
+    trace_parent = call.request.headers.get("traceparent", "")
+    context = RequestContext(call.invocation_id, call.deadline, call.caller, trace_parent=trace_parent)
+    analysis = RunningTurn(
+        analyse(buffers, safety, context, call.settings.rai_timeout_seconds), context, begins=_is_result
+    )
+    analysis.when_ended(call.held.pop_all().close)
     return analysis
 
 

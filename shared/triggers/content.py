@@ -8,11 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from shared import app
 from shared.documents.own import access_with_own
 from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
 from shared.errors import SwitchboardError
-from shared.triggers.errors import answering
+from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import NotPartial, Part, select_part
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.table import resolve
@@ -20,14 +19,17 @@ from shared.wire.table import resolve
 _log = logging.getLogger("switchboard.content")
 
 
-@answering
-async def content(request: Request) -> Response:
+def _check_protocol(request: Request) -> None:
+    """Check the protocol that the path names, if any. Errors have the same shape in all."""
+    resolve(request.path_params.get("protocol"), "", AI_CHAT.name)
+
+
+@checked_first(_check_protocol)
+async def content(call: Call) -> Response:
     """`GET /content/{path}`, also below the name of a protocol: a source document, or a part of it."""
-    resolve(request.path_params.get("protocol"), "", AI_CHAT.name)  # checked only: errors here have one shape
-    service = await app.get_service()
+    request, service = call.request, call.service
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
-    caller = await service.identity.caller(request.headers)
-    access = access_with_own(caller, service.settings)
+    access = access_with_own(call.caller, call.settings)
     document = await find_document(service.documents, path, access, service.retriever.may_see)
     headers = content_headers(document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:

@@ -1,11 +1,10 @@
 """Routes of the documents in the index: list them, upload one, delete one."""
 
 import re
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from unicodedata import normalize
 from urllib.parse import urlencode
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
@@ -16,21 +15,19 @@ from shared.documents.own import MINE
 from shared.errors import BadRequest, NotAllowed, NotFound
 from shared.identity import access_of, may_write
 from shared.service import Service
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.door import Call
+from shared.triggers.errors import json_response
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
 from shared.triggers.uploads import BytesReader, Upload, listed_json
-from shared.web.receiving import read_body
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""
 
 
-@answering
-async def list_all_documents(request: Request) -> Response:
+async def list_all_documents(call: Call) -> Response:
     """`GET /documents`: the documents that the caller may see, by name, a page at a time."""
-    service, caller, access = await _caller(request)
-    query = request.query_params
+    service, settings = call.service, call.settings
+    query = call.request.query_params
     limit = query.get("limit") or str(_MOST_LISTED)
     if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= _MOST_LISTED:
         raise BadRequest(f"limit: should be a whole number from 1 to {_MOST_LISTED}.")
@@ -39,7 +36,7 @@ async def list_all_documents(request: Request) -> Response:
         raise BadRequest(f"search, after: should have at most {MAX_NAME_LENGTH:,} characters.")
     found = await list_documents(
         service.documents,
-        access,
+        access_of(call.caller, settings),
         service.retriever.extent,
         search=search,
         after=after,
@@ -47,7 +44,7 @@ async def list_all_documents(request: Request) -> Response:
     )
     page = found[: int(limit)]
     listed: list[Json] = [listed_json(one) for one in page]
-    may = {"may_write": may_write(caller, service.settings), "why_no_own": why_not_offered(service.settings)}
+    may = {"may_write": may_write(call.caller, settings), "why_no_own": why_not_offered(settings)}
     response = json_response({"documents": listed, **may})
     if len(found) > len(page):
         following = urlencode({"search": search, "after": page[-1].document.name, "limit": limit})
@@ -55,57 +52,49 @@ async def list_all_documents(request: Request) -> Response:
     return response
 
 
-@answering
-async def put_document(request: Request) -> Response:
+async def put_document(call: Call) -> Response:
     """`PUT /documents/{path}`: index a document. Who accepts `application/x-ndjson` gets a line for each step."""
     from shared.ingestion.changes import check_name
 
-    name = _name(request)
-    overwrite = request.query_params.get("overwrite", "false")
+    name = _name(call)
+    overwrite = call.request.query_params.get("overwrite", "false")
     if overwrite not in ("true", "false"):
         raise BadRequest("overwrite: should be true or false.")
     if name.startswith(MINE):
-        return await _put_own(request, name, overwrite=overwrite == "true")
-    service, caller, access = await _writer(request)
+        return await _put_own(call, name, overwrite=overwrite == "true")
+    access = _access_of_writer(call)
     target = await app.get_target()
     check_name(name, target)
-    replaces = await service.documents.find(name)
+    replaces = await call.service.documents.find(name)
     if replaces and overwrite == "false":
         raise conflict(None)
-    await _require_seen(name, replaces, access, service)
-    rights = _rights(caller, access)
-    with ExitStack() as held:
-        deadline = deadline_of(request, service.settings.chat_deadline_seconds)
-        body = await read_body(request, BytesReader, deadline, held)
-        upload = Upload(name, body.files[0].data, replaces, rights, held.pop_all())
-    return await upload.response(request)
+    await _require_seen(name, replaces, access, call.service)
+    rights = _rights(call.caller, access)
+    body = await call.read(BytesReader)
+    upload = Upload(name, body.files[0].data, replaces, rights, call.held.pop_all())
+    return await upload.response(call.request)
 
 
-async def _put_own(request: Request, name: str, *, overwrite: bool) -> Response:
-    service, caller, _ = await _caller(request)
-    owner = Owner.of(service, caller)
-    with ExitStack() as held:
-        deadline = deadline_of(request, service.settings.chat_deadline_seconds)
-        body = await read_body(request, BytesReader, deadline, held)
-        upload = await begin_upload(owner, name, body.files[0].data, held, overwrite=overwrite)
-    return await upload.response(request)
+async def _put_own(call: Call, name: str, *, overwrite: bool) -> Response:
+    owner = Owner.of(call.service, call.caller)
+    body = await call.read(BytesReader)
+    upload = await begin_upload(owner, name, body.files[0].data, call.held, overwrite=overwrite)
+    return await upload.response(call.request)
 
 
-@answering
-async def delete_document(request: Request) -> Response:
+async def delete_document(call: Call) -> Response:
     """`DELETE /documents/{path}`: delete the document of exactly this name, and what the index has of it.
 
     `mine` are all documents of the caller's own.
     """
     from shared.ingestion.changes import delete
 
-    name = _name(request)
+    name, service = _name(call), call.service
     if f"{name}/".startswith(MINE):
-        service, caller, _ = await _caller(request)
-        owner = Owner.of(service, caller)
+        owner = Owner.of(service, call.caller)
         await (delete_all(owner) if name == MINE.rstrip("/") else delete_own(owner, name))
         return Response(status_code=204)
-    service, _, access = await _writer(request)
+    access = _access_of_writer(call)
     if is_hidden(name):
         raise NotFound("There is no such document.")
     document = await service.documents.find(name) if is_name(name) else None
@@ -119,28 +108,19 @@ async def delete_document(request: Request) -> Response:
     raise NotFound("There is no such document.")
 
 
-async def _caller(request: Request) -> tuple[Service, Caller, Access | None]:
-    """Return the service, the caller and what the caller may see."""
-    service = await app.get_service()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
-    return service, caller, access_of(caller, service.settings)
-
-
-async def _writer(request: Request) -> tuple[Service, Caller, Access | None]:
-    """The same, if the caller may write documents.
+def _access_of_writer(call: Call) -> Access | None:
+    """Return what a caller may see who may write documents.
 
     Raises:
-        NotAllowed: the caller may not.
+        NotAllowed: the caller may not write.
     """
-    service, caller, access = await _caller(request)
-    if not may_write(caller, service.settings):
+    if not may_write(call.caller, call.settings):
         raise NotAllowed("You may not change the documents here. DOCUMENTS_WRITERS says who may.")
-    return service, caller, access
+    return access_of(call.caller, call.settings)
 
 
-def _name(request: Request) -> str:
-    return normalize("NFC", str(request.path_params.get("path") or ""))
+def _name(call: Call) -> str:
+    return normalize("NFC", str(call.request.path_params.get("path") or ""))
 
 
 async def _require_seen(name: str, document: StoredDocument | None, access: Access | None, service: Service) -> None:

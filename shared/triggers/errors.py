@@ -1,53 +1,16 @@
 """Responses that all handlers use: JSON documents, and errors in the shape of the request's protocol."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from functools import wraps
+from collections.abc import Callable
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import errors
 from shared.chat_types import ChatRequest, Json
 from shared.events import Failed
-from shared.triggers.budget import show_limits
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, Record
-
-_FOR_PAGES = ("link", "location", "preference-applied", "retry-after", "www-authenticate")
-"""Headers that pages of other origins need and browsers keep from them unless they are named (Fetch Standard, CORS)."""
-
-type Handler = Callable[[Request], Awaitable[Response]]
-
-
-def answering(handler: Handler) -> Handler:
-    """Decorate a handler: every exception becomes an error response, and headers that all need are added to each.
-
-    Without it, the worker sends a 500 without a body.
-    """
-
-    @wraps(handler)
-    async def answer(request: Request) -> Response:
-        request.state.arrived = asyncio.get_running_loop().time()
-        response = show_limits(request, await attempt(request))
-        response.headers["x-content-type-options"] = "nosniff"
-        if named := [name for name in _FOR_PAGES if name in response.headers]:
-            response.headers["access-control-expose-headers"] = ", ".join(named)
-        return response
-
-    async def attempt(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except errors.SwitchboardError as error:
-            return error_response(error, request)
-        except ClientDisconnect:
-            return Response(status_code=400)  # the client has disconnected and cannot read it
-        except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
-            errors.log_fault(error, invocation_id(request))
-            return error_response(errors.InternalError(), request)
-
-    return answer
 
 
 def json_response(document: Json, status: int = 200) -> Response:

@@ -5,15 +5,15 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from pydantic_core import from_json
-from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotFound, Stopped
 from shared.service import Service
-from shared.triggers.errors import Handler, answering, json_response
-from shared.triggers.reading_runs import counted, followed, number_of
+from shared.triggers.door import Call, Handler
+from shared.triggers.errors import json_response
+from shared.triggers.reading_runs import followed, no_response, number_of, parts
 from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
 from shared.wire.openai_responses_body import decisions_in
 from shared.wire.openai_responses_references import completed, items_of, referred
@@ -93,27 +93,25 @@ async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]
             return []
 
 
-@answering
-async def response(request: Request) -> Response:
+async def response(call: Call) -> Response:
     """`GET /v1/responses/{id}`: a response, or the stream of it."""
-    service, runs, owner, response_id = await _counted(request)
+    service, runs = await parts()
     try:
-        standing = await _find(runs, owner, response_id)
-        if request.query_params.get("stream") == "true":
-            after = number_of(request.query_params.get("starting_after"))
-            return await followed(service.settings, runs, owner, standing.run_id, after)
+        standing = await _find(runs, call)
+        if call.request.query_params.get("stream") == "true":
+            after = number_of(call.request.query_params.get("starting_after"))
+            return await followed(call.settings, runs, call.owner, standing.run_id, after)
         return await _shown(service, runs, standing)
     except NotFound:
-        raise _not_found(response_id) from None
+        raise no_response(call.id) from None
 
 
-@answering
-async def cancel_response(request: Request) -> Response:
+async def cancel_response(call: Call) -> Response:
     """`POST /v1/responses/{id}/cancel`: stop a response that is made in the background."""
-    service, runs, owner, response_id = await _counted(request)
-    run_id = _run_id(response_id)
+    service, runs = await parts()
+    run_id, owner = _run_id(call.id), call.owner
     try:
-        standing = await _find(runs, owner, response_id)
+        standing = await _find(runs, call)
         _, asked = await runs.followers.request(run_id, service.settings)
         if not asked.is_later:
             raise BadRequest("Cannot cancel a synchronous response.")
@@ -121,26 +119,25 @@ async def cancel_response(request: Request) -> Response:
             await runs.stop(run_id, owner)
         return await _shown(service, runs, await runs.ended(run_id, owner, _END_SECONDS))
     except NotFound:
-        raise _not_found(response_id) from None
+        raise no_response(call.id) from None
 
 
-@answering
-async def delete_response(request: Request) -> Response:
+async def delete_response(call: Call) -> Response:
     """`DELETE /v1/responses/{id}`: stop a response, and delete all that is kept of it."""
-    _, runs, owner, response_id = await _counted(request)
+    _, runs = await parts()
     try:
-        await runs.delete((await _find(runs, owner, response_id)).run_id, owner)
+        await runs.delete((await _find(runs, call)).run_id, call.owner)
     except NotFound:
-        raise _not_found(response_id) from None
-    return json_response({"id": response_id, "object": "response", "deleted": True})
+        raise no_response(call.id) from None
+    return json_response({"id": call.id, "object": "response", "deleted": True})
 
 
-async def _find(runs: "Runs", owner: str, response_id: str) -> "Standing":
+async def _find(runs: "Runs", call: Call) -> "Standing":
     """Find a response. A run in another protocol is none."""
-    asked, _ = await runs.request(run_id := _run_id(response_id), owner)
+    asked, _ = await runs.request(run_id := _run_id(call.id), call.owner)
     if asked.protocol != OPENAI_RESPONSES.name:
-        raise _not_found(response_id)
-    return await runs.find(run_id, owner)
+        raise no_response(call.id)
+    return await runs.find(run_id, call.owner)
 
 
 async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Response:
@@ -155,22 +152,9 @@ async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Respon
     return json_response(unfinished(asked, status, from_json(bytes(result.body))))
 
 
-async def _counted(request: Request) -> "tuple[Service, Runs, str, str]":
-    request.state.protocol = OPENAI_RESPONSES
-    response_id = request.path_params["id"]
-    try:
-        return *(await counted(request)), response_id
-    except NotFound:
-        raise _not_found(response_id) from None
-
-
 HANDLERS: dict[str, Handler] = {"GET": response, "DELETE": delete_response, "POST": cancel_response}
 """What answers a request, by its method."""
 
 
 def _run_id(response_id: str) -> str:
     return response_id.removeprefix("resp_")
-
-
-def _not_found(response_id: str) -> NotFound:
-    return NotFound(f"Response with id '{response_id[:100]}' not found.")

@@ -18,7 +18,7 @@ from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.approvals import approval_json
-from shared.triggers.asking import own_url
+from shared.triggers.door import own_url
 from shared.triggers.errors import json_response
 from shared.turns.accept import AcceptedRequest, Asker
 from shared.turns.begin import acts

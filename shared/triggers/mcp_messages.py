@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,14 +23,14 @@ from shared.events import ChatEvent, TextDelta
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.asking import asker_of, own_url
 from shared.triggers.budget import admit
-from shared.triggers.errors import deadline_of, json_response
+from shared.triggers.door import Call as HttpCall
+from shared.triggers.door import own_url
+from shared.triggers.errors import json_response
 from shared.triggers.kept_turns import Followed
 from shared.turns.accept import AcceptedRequest, Asker, check_request
 from shared.turns.begin import acts, begin_turn, context_of
 from shared.web.public_url import known_url
-from shared.web.receiving import read_body
 from shared.web.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
@@ -48,33 +48,38 @@ _PROGRESS_SECONDS = 1.0
 """Shortest time between two notifications of progress."""
 
 
-async def reply(request: Request) -> Response:
+def prepare(request: Request) -> None:
+    """Choose the shape of errors, and check where a message comes from.
+
+    Raises:
+        NotAllowed: it comes from a web page whose origin may not call.
+    """
+    request.state.error_record = error_record
+    settings = app.get_settings()
+    _check_origin(request, settings)
+    if settings.auth_mode == "bearer":
+        request.state.resource_metadata = f"{own_url(request, settings)}/mcp/oauth-protected-resource"
+
+
+async def reply(call: HttpCall) -> Response:
     """Reply to a message.
 
     Raises:
         SwitchboardError: it is not served; a tool that fails is a reply.
     """
-    request.state.error_record = error_record
-    service = await app.get_service()
-    settings = service.settings
-    _check_origin(request, settings)
-    if settings.auth_mode == "bearer":
-        request.state.resource_metadata = f"{own_url(request, settings)}/mcp/oauth-protected-resource"
-    asker = await asker_of(request, service)
-    deadline = deadline_of(request, settings.chat_deadline_seconds)
-    with ExitStack() as held:
-        reader = partial(JsonReader, example=EXAMPLE, list_key=NO_OBJECT, any_value=True)
-        received = receive(request.headers, (await read_body(request, reader, deadline, held)).json)
-        if isinstance(received, Reply):
-            return _response(received)
-        request.state.error_record = partial(error_record, request_id=received.id)
-        access = access_with_own(asker.caller, settings)
-        admit(request, service, asker.caller)
-        context = context_of(service, asker, deadline, access, _PROTOCOL)
-        work = _Work(request, service, asker, context, received)
-        if received.progress is not None and received.tool.name == "ask":
-            return await _asked_with_progress(work)
-        return _response(received.reply(await _result(work)))
+    request, service, asker = call.request, call.service, call.asker()
+    reader = partial(JsonReader, example=EXAMPLE, list_key=NO_OBJECT, any_value=True)
+    received = receive(request.headers, (await call.read(reader)).json)
+    if isinstance(received, Reply):
+        return _response(received)
+    request.state.error_record = partial(error_record, request_id=received.id)
+    access = access_with_own(call.caller, call.settings)
+    admit(request, service, call.caller)
+    context = context_of(service, asker, call.deadline, access, _PROTOCOL)
+    work = _Work(request, service, asker, context, received)
+    if received.progress is not None and received.tool.name == "ask":
+        return await _asked_with_progress(work)
+    return _response(received.reply(await _result(work)))
 
 
 def sign_in(request: Request) -> Response:

@@ -7,14 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared.errors import NotFound
-from shared.triggers.errors import answering, error_response
+from shared.triggers.errors import error_response
 from shared.triggers.playground import playground_page
 from shared.wire.table import NAMES
 
 _log = logging.getLogger("switchboard.routes")
 
 
-@answering
 async def other_path(request: Request) -> Response:
     """`GET /`: the playground. Any other path or method: 404, or 405 if the path takes other methods."""
     path = str(request.path_params.get("path") or "").strip("/")

@@ -27,13 +27,12 @@ from shared.errors import BadRequest, NotFound, NotSignedIn, SwitchboardError, T
 from shared.runtime.features import is_there, lack_of
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, json_response
+from shared.triggers.demo_page import require_demo
+from shared.triggers.door import Call, checked_first
+from shared.triggers.errors import json_response
 from shared.triggers.uploads import Upload, listed_json
-from shared.web.receiving import read_body
 from shared.wire.multipart import FileFormReader
 from shared.wire.request_body import JsonReader
-from shared.wire.table import require_demo_protocol
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
@@ -137,10 +136,21 @@ def _pages_of(extent: Extent | None) -> int:
     return (extent.pages or extent.passages) if extent else 0
 
 
-@answering
-async def list_own(request: Request) -> Response:
+def _require_offered(_request: Request) -> None:
+    """Raise NotFound if nobody can have documents here."""
+    if reason := why_not_offered(app.get_settings()):
+        raise NotFound(reason)
+
+
+def _require_demo_and_offered(request: Request) -> None:
+    require_demo(request)
+    _require_offered(request)
+
+
+@checked_first(_require_offered)
+async def list_own(call: Call) -> Response:
     """`GET /documents/mine`: the caller's own documents, and how much of their room is used."""
-    owner = await _owner(request)
+    owner = Owner.of(call.service, call.caller)
     listed, settings = await owner.listed(), owner.service.settings
     documents: list[Json] = [
         {**listed_json(one), "name": shown_name(one.document.name, owner.folder)} for one in listed
@@ -260,50 +270,33 @@ async def _keep_tidy(kept: timedelta) -> None:
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-@answering
-async def demo_upload(request: Request) -> Response:
+@checked_first(_require_demo_and_offered)
+async def demo_upload(call: Call) -> Response:
     """`POST /{protocol}/upload`: add a document, as the demo's page sends it."""
-    owner = await _owner(request, demo=True)
-    with ExitStack() as held:
-        deadline = deadline_of(request, owner.service.settings.chat_deadline_seconds)
-        content_type = request.headers.get("content-type", "")
-        body = await read_body(request, partial(FileFormReader, content_type), deadline, held)
-        file = body.files[0]
-        name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
-        upload = await begin_upload(owner, f"{MINE}{name}", file.data, held, overwrite=True)
+    owner = Owner.of(call.service, call.caller)
+    body = await call.read(partial(FileFormReader, call.request.headers.get("content-type", "")))
+    file = body.files[0]
+    name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
+    upload = await begin_upload(owner, f"{MINE}{name}", file.data, call.held, overwrite=True)
     await asyncio.shield(upload.work)
     return json_response({"message": "File uploaded successfully"})
 
 
-@answering
-async def demo_uploads(request: Request) -> Response:
+@checked_first(_require_demo_and_offered)
+async def demo_uploads(call: Call) -> Response:
     """`GET /{protocol}/list_uploaded`: the names of the caller's documents."""
-    owner = await _owner(request, demo=True)
+    owner = Owner.of(call.service, call.caller)
     names = [name async for name in owner.service.documents.names(owner.folder)]
     return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
 
 
-@answering
-async def demo_delete_upload(request: Request) -> Response:
+@checked_first(_require_demo_and_offered)
+async def demo_delete_upload(call: Call) -> Response:
     """`POST /{protocol}/delete_uploaded`: delete one of them."""
-    owner = await _owner(request, demo=True)
-    with ExitStack() as held:
-        deadline = deadline_of(request, owner.service.settings.chat_deadline_seconds)
-        reader = partial(JsonReader, _LONGEST_NAME_BODY, '{"filename": "plan.pdf"}')
-        body = (await read_body(request, reader, deadline, held)).json
-    name = body.get("filename")
+    owner = Owner.of(call.service, call.caller)
+    body = await call.read(partial(JsonReader, _LONGEST_NAME_BODY, '{"filename": "plan.pdf"}'))
+    name = body.json.get("filename")
     if not isinstance(name, str) or not name:
         raise BadRequest("filename: should be the name of the document.")
     await delete_own(owner, f"{MINE}{normalize('NFC', name)}")
     return json_response({"message": f"File {name} deleted successfully"})
-
-
-async def _owner(request: Request, *, demo: bool = False) -> Owner:
-    if demo:
-        request.state.protocol = require_demo_protocol(request.path_params["protocol"])
-    service = await app.get_service()
-    if reason := why_not_offered(service.settings):
-        raise NotFound(reason)
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
-    return Owner.of(service, caller)

@@ -18,8 +18,8 @@ from shared.playground import static_files
 from shared.playground.static_files import StaticFile
 from shared.retrieval.topics import topics_of
 from shared.settings import Settings
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering, deadline_of, invocation_id, json_response
+from shared.triggers.door import Call, checked_first
+from shared.triggers.errors import deadline_of, json_response
 from shared.web.byte_ranges import is_known
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
@@ -27,6 +27,23 @@ _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", 
 _PATIENCE = 10.0
 """Seconds for what there is to ask about."""
 _STRICT = "; require-trusted-types-for 'script'; trusted-types dompurify playground"
+
+
+def _require_on() -> Settings:
+    try:
+        settings = app.get_settings()
+    except NotConfigured:
+        # The page then says what is wrong; only whether it is on still has to be known.
+        decisive = ("PLAYGROUND", "WEBSITE_SITE_NAME")
+        settings = Settings.read({name: os.environ[name] for name in decisive if name in os.environ})
+    if not settings.shows_playground:
+        raise NotFound(_OFF)
+    return settings
+
+
+def _check_on(_request: Request) -> None:
+    """Raise NotFound if the playground is off."""
+    _require_on()
 
 
 async def playground_page(request: Request) -> Response:
@@ -38,7 +55,6 @@ async def playground_page(request: Request) -> Response:
     return await _page(request, "index.html", _STRICT)
 
 
-@answering
 async def api_page(request: Request) -> Response:
     """`GET /docs`: the OpenAPI document as a page.
 
@@ -75,7 +91,6 @@ async def _page(request: Request, name: str, more_policy: str = "") -> Response:
     return response
 
 
-@answering
 async def playground_file(request: Request) -> Response:
     """`GET /playground/{digest}/{path}`: a file that a page loads."""
     _require_on()
@@ -89,62 +104,39 @@ async def playground_file(request: Request) -> Response:
     return response
 
 
-@answering
-async def playground_agents(request: Request) -> Response:
+@checked_first(_check_on)
+async def playground_agents(call: Call) -> Response:
     """`GET /playground/team`: the team as it is defined, with its instructions, for callers who may ask it."""
-    _require_on()
-    service = await app.get_service()
-    await service.identity.caller(request.headers)
     # What is behind the agents is for whoever runs the app: addresses, and the names of settings.
-    team = Agents(team=service.agents.team, agents=service.agents.agents)
-    response = json_response(
+    team = Agents(team=call.service.agents.team, agents=call.service.agents.agents)
+    return json_response(
         {
             **team.model_dump(mode="json"),
             "patterns": [pattern.value for pattern in Pattern],
             "yaml": await asyncio.to_thread(as_yaml, team),
         }
     )
-    response.headers["cache-control"] = "no-store"
-    return response
 
 
-@answering
-async def playground_begin(request: Request) -> Response:
+@checked_first(_check_on)
+async def playground_begin(call: Call) -> Response:
     """`GET /playground/begin`: topics of the documents that the caller may see, how many there are, and who answers."""
-    settings = _require_on()
-    service = await app.get_service()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller)
-    context = RequestContext(
-        invocation_id(request), deadline_of(request, _PATIENCE), caller, access_of(caller, service.settings)
-    )
+    service, settings = call.service, call.settings
+    deadline = deadline_of(call.request, _PATIENCE)
+    context = RequestContext(call.invocation_id, deadline, call.caller, access_of(call.caller, settings))
     try:
         async with asyncio.timeout_at(context.deadline):
             topics = await topics_of(service.documents, service.retriever, context)
             facts = (await service.retriever.check()).facts
     except TimeoutError as exc:
         raise TooSlow("The documents took too long to read. Try again.") from exc
-    response = json_response(
+    return json_response(
         {
             "topics": list[Json](topics),
             "documents": None if context.access else facts.get("documents"),
             "model": settings.azure_openai_chat_deployment or settings.openai_chat_model,
         }
     )
-    response.headers["cache-control"] = "no-store"
-    return response
-
-
-def _require_on() -> Settings:
-    try:
-        settings = app.get_settings()
-    except NotConfigured:
-        # The page then says what is wrong; only whether it is on still has to be known.
-        decisive = ("PLAYGROUND", "WEBSITE_SITE_NAME")
-        settings = Settings.read({name: os.environ[name] for name in decisive if name in os.environ})
-    if not settings.shows_playground:
-        raise NotFound(_OFF)
-    return settings
 
 
 def _response(request: Request, file: StaticFile) -> Response:

@@ -7,16 +7,17 @@ from starlette.responses import StreamingResponse
 
 from shared import app
 from shared.errors import BadRequest, BegunAnew, NotFound
-from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.budget import admit
 from shared.web.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.protocol import stream_bytes
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
     from shared.runs.desk import Runs
+
+NO_RUNS = "No answers are kept here: BATCH_BACKEND is 'off'."
+"""What a route of runs answers where there are none."""
 
 
 async def parts() -> "tuple[Service, Runs]":
@@ -27,16 +28,25 @@ async def parts() -> "tuple[Service, Runs]":
     """
     runs = await app.get_runs()
     if runs is None:
-        raise NotFound("No answers are kept here: BATCH_BACKEND is 'off'.")
+        raise NotFound(NO_RUNS)
     return await app.get_service(), runs
 
 
-async def counted(request: Request) -> "tuple[Service, Runs, str]":
-    """Return the parts and whose runs the caller may see, and count the request: reading a run costs storage."""
-    service, runs = await parts()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller, spends=False)  # who has used up the tokens may still read what they were used for
-    return service, runs, owner_of(caller)
+def require_runs(_request: Request) -> None:
+    """Raise NotFound if no answers are kept here."""
+    if app.get_settings().batches == "off":
+        raise NotFound(NO_RUNS)
+
+
+def require_response(request: Request) -> None:
+    """Raise NotFound, as OpenAI words it, if no answers are kept here."""
+    if app.get_settings().batches == "off":
+        raise no_response(request.path_params["id"])
+
+
+def no_response(response_id: str) -> NotFound:
+    """Return the error of a response that is not there."""
+    return NotFound(f"Response with id '{response_id[:100]}' not found.")
 
 
 def number_of(text: str | None) -> int:

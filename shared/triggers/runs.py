@@ -7,19 +7,16 @@ from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Json
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.events import CompletionStarted
-from shared.history import owner_of
 from shared.settings import Settings
-from shared.triggers.budget import admit
-from shared.triggers.errors import answering
+from shared.triggers.door import Call, checked_first
 from shared.triggers.kept_turns import documents_of, shown
-from shared.triggers.reading_runs import counted, followed, number_of, parts
+from shared.triggers.reading_runs import followed, number_of, parts, require_response, require_runs
 from shared.web.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.framing import SSE, encode_json
 from shared.wire.table import PROTOCOLS
@@ -33,63 +30,59 @@ _END_SECONDS = 30.0
 """How long the end of a turn waits for the result of its run."""
 
 
-@answering
-async def run(request: Request) -> Response:
+@checked_first(require_runs)
+async def run(call: Call) -> Response:
     """`GET /runs/{id}`: how a run stands, or its answer."""
-    _, runs, owner = await counted(request)
-    return await shown(request, runs, await runs.find(id_of(request), owner), owner)
+    _, runs = await parts()
+    return await shown(call.request, runs, await runs.find(id_of(call), call.owner), call.owner)
 
 
-@answering
-async def delete_run(request: Request) -> Response:
+@checked_first(require_runs)
+async def delete_run(call: Call) -> Response:
     """`DELETE /runs/{id}`: stop a run, and delete all that is kept of it."""
-    _, runs, owner = await counted(request)
-    await runs.delete(id_of(request), owner)
+    _, runs = await parts()
+    await runs.delete(id_of(call), call.owner)
     return Response(status_code=204)
 
 
-@answering
-async def run_stream(request: Request) -> Response:
+@checked_first(require_runs)
+async def run_stream(call: Call) -> Response:
     """`GET /runs/{id}/stream`: a run in its own protocol, from its first record on or after one."""
-    service, runs, owner = await counted(request)
-    last = request.headers.get("last-event-id") or request.query_params.get("starting_after")
-    return await followed(service.settings, runs, owner, id_of(request), number_of(last), numbered=True)
+    _, runs = await parts()
+    last = call.request.headers.get("last-event-id") or call.request.query_params.get("starting_after")
+    return await followed(call.settings, runs, call.owner, id_of(call), number_of(last), numbered=True)
 
 
-async def response(request: Request) -> Response:
+@checked_first(require_response)
+async def response(call: Call) -> Response:
     """`GET` and `DELETE /v1/responses/{id}`, and `POST …/cancel`: a run in the words of OpenAI."""
     from shared.triggers.kept_responses import HANDLERS
 
-    return await HANDLERS[request.method](request)
+    return await HANDLERS[call.request.method](call)
 
 
-@answering
-async def ai_sdk_resume(request: Request) -> Response:
+async def resume(call: Call) -> Response:
     """`GET /ai-sdk/chat/{id}/stream`: the answer that a chat's last question gets, or 204. A 404 would be an error."""
-    request.state.protocol = protocol = PROTOCOLS["ai-sdk"]
-    service = await app.get_service()
-    caller = await service.identity.caller(request.headers)
-    admit(request, service, caller, spends=False)
-    runs, owner = await app.get_runs(), owner_of(caller)
-    run_id = await runs.running_of(owner, request.path_params["id"], protocol.name) if runs else None
+    runs, protocol = await app.get_runs(), call.request.path_params["protocol"]
+    run_id = await runs.running_of(call.owner, call.id, protocol) if runs else None
     if runs is None or run_id is None:
         return Response(status_code=204)
-    return await followed(service.settings, runs, owner, run_id)
+    return await followed(call.settings, runs, call.owner, run_id)
 
 
-@answering
-async def batch_stream(request: Request) -> Response:
+@checked_first(require_runs)
+async def batch_stream(call: Call) -> Response:
     """`GET /multi-agent-chat/batches/{id}/stream`: each message of a team as it is done, then the end (SSE)."""
-    service, runs, owner = await counted(request)
-    run_id = id_of(request)
-    last = request.headers.get("last-event-id", "")
+    _, runs = await parts()
+    run_id, owner = id_of(call), call.owner
+    last = call.request.headers.get("last-event-id", "")
     await runs.find(run_id, owner)
     if last == _END:
         return Response(status_code=204)  # a browser then stops to connect again (HTML Standard, server-sent events)
     await runs.followers.so_far(run_id, owner)  # a journal that is damaged is no stream
     seen = int(last) if last.isascii() and last.isdecimal() and len(last) <= 6 else 0
     headers = {"cache-control": "no-cache", "content-type": "text/event-stream"}
-    return StreamingResponse(_messages(service.settings, runs, owner, run_id, seen), headers=headers)
+    return StreamingResponse(_messages(call.settings, runs, owner, run_id, seen), headers=headers)
 
 
 def queue_of(environment: Mapping[str, str]) -> str | None:
@@ -119,9 +112,9 @@ async def give_up_batch(message: bytes) -> None:
     await runs.give_up(message.decode(errors="replace").strip())
 
 
-def id_of(request: Request) -> str:
-    """Return the id of a run that a route names; a UUID, as AG-UI names runs, is one too."""
-    return request.path_params["id"].replace("-", "").lower()
+def id_of(call: Call) -> str:
+    """Return the id of a run that a path names; a UUID, as AG-UI names runs, is one too."""
+    return call.id.replace("-", "").lower()
 
 
 async def _messages(settings: Settings, runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:

@@ -1,0 +1,205 @@
+"""The door: what happens to every HTTP request before its handler, and to every response behind it.
+
+A route of the table in `function_app.py` signs its caller in, counts the request in the caller's budget, and hands the
+handler a `Call`. A route that is open to all is an `Open` there, and its handler gets the request alone.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from shared import app
+from shared.chat_types import Caller
+from shared.errors import InternalError, SwitchboardError, log_fault
+from shared.history import owner_of
+from shared.service import Service
+from shared.settings import Settings
+from shared.triggers.budget import admit, key_of, show_limits
+from shared.triggers.errors import deadline_of, error_response, invocation_id
+from shared.turns.accept import Asker
+from shared.web.public_url import base_url
+from shared.web.receiving import read_body
+from shared.wire.request_body import Body, BodyReader
+from shared.wire.table import NAMES
+
+_FOR_PAGES = ("link", "location", "preference-applied", "retry-after", "www-authenticate")
+"""Headers that pages of other origins need and browsers keep from them unless they are named (Fetch Standard, CORS)."""
+_LONGEST_ACCEPT_LANGUAGE = 200
+"""Characters of `Accept-Language` that are read."""
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request whose caller is known."""
+
+    request: Request
+    """The HTTP request."""
+    service: Service
+    """The parts of the app."""
+    caller: Caller
+    """Who calls."""
+    held: ExitStack
+    """Closed when the handler returns. A response that goes on afterwards takes its content over (`pop_all`)."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings."""
+        return self.service.settings
+
+    @property
+    def owner(self) -> str:
+        """The name under which the caller's chats and answers are kept."""
+        return owner_of(self.caller)
+
+    @property
+    def id(self) -> str:
+        """The id in the path."""
+        return self.request.path_params["id"]
+
+    @property
+    def deadline(self) -> float:
+        """When an answer has to be complete, on the event loop's clock, in seconds."""
+        return deadline_of(self.request, self.settings.chat_deadline_seconds)
+
+    @property
+    def invocation_id(self) -> str:
+        """The platform's id of this invocation."""
+        return invocation_id(self.request)
+
+    @property
+    def own_url(self) -> str:
+        """The URL below which the links of the answer are."""
+        return own_url(self.request, self.settings)
+
+    def asker(self) -> Asker:
+        """Return the caller as turns know one, and keep the token for tools that act on the caller's behalf."""
+        request, service = self.request, self.service
+        if service.caller_tokens:
+            service.caller_tokens.keep(self.caller, request.headers)
+        return Asker(
+            caller=self.caller,
+            budget_key=key_of(request, service, self.caller),
+            invocation_id=self.invocation_id,
+            accept_language=request.headers.get("accept-language", "")[:_LONGEST_ACCEPT_LANGUAGE],
+            trace_parent=request.headers.get("traceparent", ""),
+            base_url=self.own_url,
+        )
+
+    async def read(self, choose: Callable[[], BodyReader], deadline: float | None = None) -> Body:
+        """Read the body. It counts as memory that is used until `held` is closed.
+
+        Args:
+            choose: Makes the reader, which knows the largest size.
+            deadline: When the body has to be complete; None: when the answer has to be.
+
+        Raises:
+            BadRequest, TooLarge, TooSlowBody, Overloaded: it is refused.
+        """
+        return await read_body(self.request, choose, deadline or self.deadline, self.held)
+
+
+type Handler = Callable[[Call], Awaitable[Response]]
+type OpenHandler = Callable[[Request], Awaitable[Response]]
+type Check = Callable[[Request], Response | None]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """A route whose callers sign in, where the app has them sign in (`AUTH_MODE`)."""
+
+    name: str
+    """Name of the function in Azure. The Functions host tries routes in the order of these names."""
+    methods: str
+    """The HTTP methods, separated by spaces."""
+    path: str
+    """The path below the route prefix, with parameters as ASP.NET Core writes them."""
+    handler: Handler
+    """Answers."""
+    protocol: str | None = None
+    """The protocol of a path that names none; None: the request selects it, or the route speaks none."""
+    counted: bool = True
+    """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
+    spends: bool = True
+    """Whether a caller who has used up all tokens is refused."""
+
+
+class Open(msgspec.Struct, frozen=True):
+    """A route that is open to all: nobody signs in."""
+
+    name: str
+    """As in `Route`."""
+    methods: str
+    """As in `Route`; empty: all."""
+    path: str
+    """As in `Route`."""
+    handler: OpenHandler
+    """Answers. Nobody has signed in, so that it gets no caller."""
+
+
+_checks: dict[Handler | OpenHandler, Check] = {}
+"""What handlers have checked before anybody signs in."""
+
+
+def checked_first[AnyHandler: (Handler, OpenHandler)](check: Check) -> Callable[[AnyHandler], AnyHandler]:
+    """Decorate a handler: have something checked before the caller signs in.
+
+    Args:
+        check: Raises an error that does not depend on the caller, and may choose the shape of errors. A response that
+            it returns is the answer.
+    """
+
+    def decorate(handler: AnyHandler) -> AnyHandler:
+        _checks[handler] = check
+        return handler
+
+    return decorate
+
+
+async def answer(route: Route | Open, request: Request) -> Response:
+    """Answer a request of a route.
+
+    Every exception becomes an error response, and headers that all need are added to each. Without this, the worker
+    sends a 500 without a body.
+    """
+    request.state.arrived = asyncio.get_running_loop().time()
+    response = show_limits(request, await _attempt(route, request))
+    response.headers["x-content-type-options"] = "nosniff"
+    if named := [name for name in _FOR_PAGES if name in response.headers]:
+        response.headers["access-control-expose-headers"] = ", ".join(named)
+    return response
+
+
+async def _attempt(route: Route | Open, request: Request) -> Response:
+    try:
+        return await _handle(route, request)
+    except SwitchboardError as error:
+        return error_response(error, request)
+    except ClientDisconnect:
+        return Response(status_code=400)  # the client has disconnected and cannot read it
+    except Exception as error:  # noqa: BLE001 (this is the outer edge, and log_fault logs it)
+        log_fault(error, invocation_id(request))
+        return error_response(InternalError(), request)
+
+
+async def _handle(route: Route | Open, request: Request) -> Response:
+    if isinstance(route, Route) and route.protocol:
+        request.path_params["protocol"] = route.protocol
+        request.state.protocol = NAMES[route.protocol]
+    check = _checks.get(route.handler)
+    if response := check(request) if check else None:
+        return response
+    if isinstance(route, Open):
+        return await route.handler(request)
+    service = await app.get_service()
+    caller = await service.identity.caller(request.headers)
+    if route.counted:
+        admit(request, service, caller, spends=route.spends)
+    with ExitStack() as held:
+        return await route.handler(Call(request, service, caller, held))
+
+
+def own_url(request: Request, settings: Settings) -> str:
+    """Return the URL below which the links of a request's answer are."""
+    return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
