@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from bench.rounds import Comparison
 from shared.chat_types import Role
-from shared.history import HistoryStore, Mode, StoredMessage
+from shared.history import HistoryStore, Mode, Page, StoredMessage
 from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from tests.stand_ins.azurite import Azurite
@@ -73,7 +73,7 @@ async def _pages(history: HistoryStore, relay: CountedStorage, chats: tuple[int,
             await history.write(owner, chat.id, _turn(0))
 
         async def page(owner: str = owner) -> object:
-            return await history.conversations(owner, limit=_PAGE)
+            return await history.conversations(owner, Page(limit=_PAGE))
 
         for _ in range(rounds):
             await _measure(taken, f"{count:,} chats", relay, page)

@@ -20,7 +20,7 @@ from local import HostError
 from local.settings_of_commands import read_settings
 from shared.citations import CITATION
 from shared.errors import NotConfigured, SwitchboardError
-from shared.parts import open_verdicts
+from shared.parts import open_history
 from shared.verdicts import MOST_LISTED, Judged, VerdictStore
 
 
@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("out", type=Path, help="the file of questions, such as questions.jsonl")
     out: Path = parser.parse_args().out
     try:
-        verdicts = open_verdicts(read_settings())
+        _, verdicts = open_history(read_settings())
         judged = asyncio.run(_read(verdicts)) if verdicts else []
     except (HostError, NotConfigured, SwitchboardError) as wrong:
         sys.stderr.write(f"{wrong}\n")

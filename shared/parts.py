@@ -5,7 +5,7 @@ Each is imported when it is chosen, so that a cold start pays for nothing that t
 
 import logging
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from copy import replace
 from functools import cache, partial
 from pathlib import Path
@@ -89,6 +89,7 @@ def build_service(settings: Settings) -> Service:
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)
     tokens = _caller_tokens(agents)
+    history, verdicts = open_history(settings)
     tracing = _tracing(settings, openai)
     if tracing and embedder:
         embedder = tracing.embedder(embedder, _embedding_peer(settings, embedder.model))
@@ -96,7 +97,7 @@ def build_service(settings: Settings) -> Service:
         settings,
         _chat_model(openai, settings),
         OwnDocuments(_retriever(settings, embedder)),
-        _HISTORY[settings.history_backend](settings),
+        history,
         read_agents,
         agents and agents.for_chat(settings.chat_agent),
         _SAFETY[settings.rai_backend](settings),
@@ -107,23 +108,16 @@ def build_service(settings: Settings) -> Service:
         ledger=_ledger(settings),
         tool_servers=_tool_servers(agents, settings, tokens),
         caller_tokens=tokens,
-        verdicts=open_verdicts(settings),
+        verdicts=verdicts,
     )
     return _traced(service, tracing) if tracing else service
 
 
-def open_verdicts(settings: Settings) -> VerdictStore | None:
-    """What keeps verdicts, beside the history; None: no chats are kept."""
+def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]:
+    """Open what keeps chats, and what keeps the verdicts of their answers; None: no chats are kept."""
     if settings.history_backend == "off":
-        return None
-    if settings.history_backend == "azure-table":
-        from shared.history.azure_table import HistoryTable
-        from shared.verdicts.azure_table_verdicts import TABLE, AzureTableVerdicts
-
-        return AzureTableVerdicts(HistoryTable.from_settings(settings, TABLE))
-    from shared.verdicts.sqlite_verdicts import SqliteVerdicts
-
-    return SqliteVerdicts(settings.data_dir / "verdicts.sqlite")
+        return NoHistory(), None
+    return _HISTORY[settings.history_backend](settings)
 
 
 _log = logging.getLogger("switchboard.start")
@@ -267,25 +261,25 @@ def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
     return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)
 
 
-def _sqlite_history(settings: Settings) -> HistoryStore:
+def _sqlite_history(settings: Settings) -> tuple[HistoryStore, VerdictStore]:
     from shared.history.sqlite_history import SqliteHistory
+    from shared.verdicts.sqlite_verdicts import SqliteVerdicts
 
-    return SqliteHistory(settings.data_dir / "history.sqlite")
+    folder = settings.data_dir
+    return SqliteHistory(folder / "history.sqlite"), SqliteVerdicts(folder / "verdicts.sqlite")
 
 
-def _azure_table_history(settings: Settings) -> HistoryStore:
+def _azure_table_history(settings: Settings) -> tuple[HistoryStore, VerdictStore]:
     from shared.history.azure_table import HistoryTable
     from shared.history.azure_table_history import AzureTableHistory
+    from shared.verdicts.azure_table_verdicts import AzureTableVerdicts
 
-    return AzureTableHistory(HistoryTable.from_settings(settings))
+    table = HistoryTable.from_settings(settings)
+    return AzureTableHistory(table), AzureTableVerdicts(table)
 
 
-_HISTORY: Mapping[str, Callable[[Settings], HistoryStore]] = {
-    "sqlite": _sqlite_history,
-    "azure-table": _azure_table_history,
-    "off": lambda _: NoHistory(),
-}
-"""By `HISTORY_BACKEND`."""
+_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history}
+"""By `HISTORY_BACKEND`: each keeps chats, and the verdicts of their answers beside them."""
 
 
 def _rai_service(settings: Settings) -> SafetyService | None:

@@ -23,7 +23,7 @@ from shared.errors import SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta
 from shared.guard.clearance import ReleaseQueue
 from shared.guard.content_safety.growing_text import GrowingText
-from shared.history import Mode, StoredMessage, new_session_id
+from shared.history import NEWEST, Mode, StoredMessage, new_session_id
 from shared.history.searching import find_chats
 from shared.history.sqlite_history import SqliteHistory
 from shared.reading import Page
@@ -195,7 +195,7 @@ async def test_chats_are_searched_piece_by_piece(tmp_path: Path) -> None:
 
     async def slowest_turn() -> float:
         words = ["chat0", (2 * SLOW_TO_FOLD).casefold()]
-        searching, slowest = asyncio.create_task(find_chats(history, "o", words, None, 9, None)), 0.0
+        searching, slowest = asyncio.create_task(find_chats(history, "o", words, NEWEST)), 0.0
         while not searching.done():
             begun = time.thread_time()
             await asyncio.sleep(0)  # whatever else the loop has to do now

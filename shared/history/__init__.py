@@ -93,6 +93,22 @@ class ListPosition(NamedTuple):
     """Its id."""
 
 
+class Page(msgspec.Struct, frozen=True):
+    """Which part of an owner's conversations is listed."""
+
+    mode: Mode | None = None
+    """Their kind; None: all."""
+    limit: int = MAX_LISTED
+    """Maximum number of conversations."""
+    after: ListPosition | None = None
+    """Where the page begins; None: with the newest one."""
+    pinned: bool = False
+    """Whether only pinned ones are listed."""
+
+
+NEWEST = Page()
+"""The newest conversations, of all kinds."""
+
 NO_TOOL_CALL = msgspec.Raw()
 """The `tool_call` of a message without one."""
 NO_CONTEXT = msgspec.Raw()
@@ -143,19 +159,8 @@ class HistoryStore(Protocol):
         """
         ...
 
-    async def conversations(
-        self,
-        owner: str,
-        mode: Mode | None = None,
-        limit: int = MAX_LISTED,
-        after: ListPosition | None = None,
-        *,
-        pinned: bool = False,
-    ) -> Sequence[Conversation]:
-        """List the owner's conversations, of one mode or of all, newest first: those after a position, or the first.
-
-        With `pinned`, only those that are.
-        """
+    async def conversations(self, owner: str, page: Page = NEWEST) -> Sequence[Conversation]:
+        """List a page of the owner's conversations, newest first."""
         ...
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
@@ -203,53 +208,15 @@ def owner_of(caller: Caller) -> str:
     return caller.id or "anonymous"
 
 
+async def _refuse(*_: object, **__: object) -> NoReturn:
+    raise NotFound("This app keeps no chats: HISTORY_BACKEND is 'off'.")
+
+
 class NoHistory:
     """The `HistoryStore` of `HISTORY_BACKEND=off`: every request for a conversation is a NotFound."""
 
-    async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
-        """Raise NotFound."""
-        del owner, mode, title, session_id
-        _refuse()
-
-    async def conversations(
-        self,
-        owner: str,
-        mode: Mode | None = None,
-        limit: int = MAX_LISTED,
-        after: ListPosition | None = None,
-        *,
-        pinned: bool = False,
-    ) -> Sequence[Conversation]:
-        """Raise NotFound."""
-        del owner, mode, limit, after, pinned
-        _refuse()
-
-    async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
-        """Raise NotFound."""
-        del owner, conversation_id, newest
-        _refuse()
-
-    async def write(
-        self,
-        owner: str,
-        conversation_id: str,
-        messages: Sequence[StoredMessage],
-        title: str = "",
-        pinned: bool | None = None,
-    ) -> Conversation:
-        """Raise NotFound."""
-        del owner, conversation_id, messages, title, pinned
-        _refuse()
-
-    async def delete(self, owner: str, conversation_id: str) -> None:
-        """Raise NotFound."""
-        del owner, conversation_id
-        _refuse()
+    create = conversations = messages = write = delete = staticmethod(_refuse)
 
     async def check(self) -> PartHealth:
         """Report that history is off, which is no fault."""
         return PartHealth("off", ok=True, detail="No chats are kept (HISTORY_BACKEND).", needed=False)
-
-
-def _refuse() -> NoReturn:
-    raise NotFound("This app keeps no chats: HISTORY_BACKEND is 'off'.")

@@ -1,6 +1,8 @@
-"""The connection to a table: the history's, or that of verdicts. Imports `azure.data.tables`: import it late."""
+"""The connection to the table of chats and verdicts. Imports `azure.data.tables`: import it late."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -8,7 +10,8 @@ from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import AzureError, ResourceExistsError
 from azure.data.tables.aio import TableClient
 
-from shared.errors import NotConfigured
+from shared.errors import NotConfigured, Unavailable
+from shared.history.azure_table_rows import Changed
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import TABLES, storage_errors
 from shared.outbound.azure_service.tables import is_without_table
@@ -16,10 +19,14 @@ from shared.outbound.azure_service.transport import client_options
 from shared.settings import Settings
 
 TABLE = "SwitchboardHistory"
-"""The name of the history's; it is made at the first use."""
+"""The table's name; it is made at the first use."""
 
 _OPTIONS: dict[str, Any] = {"retry_total": 3, "retry_backoff_factor": 0.2, "read_timeout": 10}
 """Options of the client; times in seconds."""
+_TRIES = 60
+"""How often a read or a write starts again because another writer was faster."""
+_LONGEST_PAUSE_SECONDS = 0.1
+"""Longest wait before it starts again; the first waits are shorter."""
 
 
 class HistoryTable:
@@ -36,32 +43,32 @@ class HistoryTable:
         self._made = False
 
     @classmethod
-    def from_settings(cls, settings: Settings, name: str = TABLE) -> "HistoryTable":
-        """A table of the account that the settings name, which have been checked to be complete.
+    def from_settings(cls, settings: Settings) -> "HistoryTable":
+        """Open the table of the account that the settings name, which have been checked to be complete.
 
         Raises:
             NotConfigured: the connection string is none.
         """
         if settings.azure_web_jobs_storage_tables:
-            return cls.at(settings.azure_web_jobs_storage_tables, name)
+            return cls.at(settings.azure_web_jobs_storage_tables)
         connection = settings.azure_web_jobs_storage
-        return cls.of(connection.get_secret_value() if connection else "", name)
+        return cls.of(connection.get_secret_value() if connection else "")
 
     @classmethod
-    def at(cls, endpoint: str, name: str = TABLE) -> "HistoryTable":
-        """Open a table of an account by its address, with the app's identity."""
+    def at(cls, endpoint: str) -> "HistoryTable":
+        """Open the table of an account by its address, with the app's identity."""
         credential = app_identity()
-        return cls(TableClient(endpoint, name, credential=credential, **client_options(**_OPTIONS)), credential)
+        return cls(TableClient(endpoint, TABLE, credential=credential, **client_options(**_OPTIONS)), credential)
 
     @classmethod
-    def of(cls, connection_string: str, name: str = TABLE) -> "HistoryTable":
-        """Open a table of an account by its connection string.
+    def of(cls, connection_string: str) -> "HistoryTable":
+        """Open the table of an account by its connection string.
 
         Raises:
             NotConfigured: it is no connection string.
         """
         try:
-            return cls(TableClient.from_connection_string(connection_string, name, **client_options(**_OPTIONS)))
+            return cls(TableClient.from_connection_string(connection_string, TABLE, **client_options(**_OPTIONS)))
         except ValueError as exc:
             raise NotConfigured(
                 "AzureWebJobsStorage: should be the connection string of a storage account, or "
@@ -85,6 +92,21 @@ class HistoryTable:
                 if is_without_table(exc):
                     self._made = False  # deleted meanwhile: the next use makes it again
                 raise
+
+    async def run[T](self, work: Callable[[TableClient], Awaitable[T]]) -> T:
+        """Do some work on the table, again if it raises `Changed` because another writer was faster.
+
+        Raises:
+            Unavailable, RateLimited, TooSlow: as `ready`, or there are too many writers.
+        """
+        async with self.ready() as table:
+            for attempt in range(_TRIES):
+                try:
+                    return await work(table)
+                except Changed:
+                    pause = min(_LONGEST_PAUSE_SECONDS, 0.01 * 2**attempt)
+                    await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 (no secret)
+        raise Unavailable("The chat is being written to by too many at once. Try again in a moment.")
 
     async def aclose(self) -> None:
         """Close the connections."""

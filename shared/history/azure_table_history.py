@@ -7,8 +7,7 @@ with the next list or deletion if that breaks off.
 """
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -19,7 +18,7 @@ from azure.data.tables.aio import TableClient
 
 from shared.chat_types import PartHealth
 from shared.errors import NotFound, Unavailable
-from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
+from shared.history import MOST_MESSAGES, NEWEST, Conversation, Mode, Page, StoredMessage, contents
 from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_rows import (
     Changed,
@@ -41,10 +40,6 @@ from shared.outbound.azure_service.tables import found
 
 _LEFTOVER_AGE = timedelta(hours=1)
 """Age from which a generation that is being written is a leftover; no write takes as long."""
-_TRIES = 60
-"""How often a read or a write starts again because another writer was faster."""
-_LONGEST_PAUSE_SECONDS = 0.1
-"""Longest wait before it starts again; the first waits are shorter."""
 _MOST_PAGE = 1_000
 """Entities that the service returns at once, at most."""
 
@@ -80,26 +75,17 @@ class AzureTableHistory:
             await commit(table, [*started(head), await self._counted(table, head.partition)])
             return made
 
-        return await self._run(work)
+        return await self._table.run(work)
 
-    async def conversations(
-        self,
-        owner: str,
-        mode: Mode | None = None,
-        limit: int = MAX_LISTED,
-        after: ListPosition | None = None,
-        *,
-        pinned: bool = False,
-    ) -> Sequence[Conversation]:
-        """List the owner's conversations, newest first."""
+    async def conversations(self, owner: str, page: Page = NEWEST) -> Sequence[Conversation]:
+        """List a page of the owner's conversations, newest first."""
         partition = partition_of(owner)
         async with self._table.ready() as table:
             await self._tidy(table, partition)
-            modes = [mode] if mode else [*Mode]
-            pages = await asyncio.gather(
-                *(_page(table, partition, each, limit, after, pinned=pinned) for each in modes)
-            )
-        return sorted(chain.from_iterable(pages), key=lambda one: (-one.last_updated.timestamp(), one.id))[:limit]
+            modes = [page.mode] if page.mode else [*Mode]
+            listed = await asyncio.gather(*(_listed(table, partition, mode, page) for mode in modes))
+        newest_first = sorted(chain.from_iterable(listed), key=lambda one: (-one.last_updated.timestamp(), one.id))
+        return newest_first[: page.limit]
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
         """Return the newest messages, oldest first."""
@@ -107,7 +93,7 @@ class AzureTableHistory:
         async def work(table: TableClient) -> Sequence[StoredMessage]:
             return await read(table, await _find(table, owner, conversation_id), newest)
 
-        return await self._run(work)
+        return await self._table.run(work)
 
     async def write(
         self,
@@ -130,7 +116,7 @@ class AzureTableHistory:
             tried.add(change := new_name())
             return (await write(table, head, messages, Edit(title, pinned), change, are_new=are_new)).conversation
 
-        return await self._run(work)
+        return await self._table.run(work)
 
     async def delete(self, owner: str, conversation_id: str) -> None:
         """Delete a conversation with everything in it."""
@@ -149,7 +135,7 @@ class AzureTableHistory:
             with suppress(AzureError):  # the chat is gone, and what is left of it goes with the next list
                 await self._tidy(table, head.partition)
 
-        await self._run(work)
+        await self._table.run(work)
 
     async def check(self) -> PartHealth:
         """Check that the table can be used."""
@@ -163,17 +149,6 @@ class AzureTableHistory:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._table.aclose()
-
-    async def _run[T](self, work: Callable[[TableClient], Awaitable[T]]) -> T:
-        """Do some work on the table, again if another writer was faster."""
-        async with self._table.ready() as table:
-            for attempt in range(_TRIES):
-                try:
-                    return await work(table)
-                except Changed:
-                    pause = min(_LONGEST_PAUSE_SECONDS, 0.01 * 2**attempt)
-                    await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 (no secret)
-        raise Unavailable("The chat is being written to by too many at once. Try again in a moment.")
 
     async def _counted(self, table: TableClient, partition: str) -> Operation:
         """Return the operation that counts one more conversation of an owner.
@@ -212,17 +187,15 @@ async def _find(table: TableClient, owner: str, conversation_id: str) -> Head:
     raise contents.no_such_chat()
 
 
-async def _page(
-    table: TableClient, partition: str, mode: Mode, limit: int, after: ListPosition | None, *, pinned: bool
-) -> list[Conversation]:
-    """Read the list of one mode: the first entries after a position."""
+async def _listed(table: TableClient, partition: str, mode: Mode, page: Page) -> list[Conversation]:
+    """Read the conversations of one mode that may be on a page."""
     listed: list[Conversation] = []
-    above = list_key(mode, after) if after else ""
-    only = "pinned eq true" if pinned else ""
-    page = min(limit, _MOST_PAGE)
-    async with aclosing(rows_in(table, partition, f"l-{mode}-", above=above, only=only, page=page)) as rows:
+    above = list_key(mode, page.after) if page.after else ""
+    only = "pinned eq true" if page.pinned else ""
+    at_once = min(page.limit, _MOST_PAGE)
+    async with aclosing(rows_in(table, partition, f"l-{mode}-", above=above, only=only, page=at_once)) as rows:
         async for row in rows:
             listed.append(conversation_of(row, row["RowKey"][-36:]))
-            if len(listed) == limit:
+            if len(listed) == page.limit:
                 break
     return listed

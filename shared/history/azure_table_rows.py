@@ -1,6 +1,6 @@
 """The entities of the history's table, and what is in them. Imports `azure.data.tables`: import it late.
 
-An owner's entities are one partition:
+An owner's entities are one partition, in which those with `a-` and `c-` are `azure_table_verdicts`':
 
     RowKey h-{id}                         the head of a conversation: what lists show, and its current generation
     RowKey l-{mode}-{time}-{id}           its entry in the list; later times come first
@@ -176,7 +176,7 @@ def started(head: Head) -> list[Operation]:
 
 def changed(old: Head, new: Head) -> list[Operation]:
     """The operations that change a head and its entry in the list, if the head is as it was read."""
-    head: Operation = ("update", head_entity(new), {"mode": UpdateMode.REPLACE, **_unchanged(old.etag)})
+    head: Operation = ("update", head_entity(new), {"mode": UpdateMode.REPLACE, **unchanged(old.etag)})
     if new.list_key == old.list_key:
         return [head, ("update", list_entity(new), {"mode": UpdateMode.REPLACE})]
     return [head, ("delete", keys(old.partition, old.list_key)), ("create", list_entity(new))]
@@ -185,7 +185,7 @@ def changed(old: Head, new: Head) -> list[Operation]:
 def deleted(head: Head) -> list[Operation]:
     """The operations after which a conversation is not found, if the head is as it was read."""
     return [
-        ("delete", keys(head.partition, f"h-{head.conversation.id}"), _unchanged(head.etag)),
+        ("delete", keys(head.partition, f"h-{head.conversation.id}"), unchanged(head.etag)),
         ("delete", keys(head.partition, head.list_key)),
         removal(head),
     ]
@@ -306,5 +306,6 @@ async def remove(table: TableClient, partition: str, prefix: str, removal_key: s
         await commit(table, [("delete", keys(partition, name)) for name in some])
 
 
-def _unchanged(etag: str) -> dict[str, Any]:
+def unchanged(etag: str) -> dict[str, Any]:
+    """Make the condition of an operation that an entity is as it was read."""
     return {"etag": etag, "match_condition": MatchConditions.IfNotModified}

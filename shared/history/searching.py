@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from copy import replace
 from itertools import batched
 
 from shared.errors import NotFound
-from shared.history import Conversation, HistoryStore, ListPosition, Mode
+from shared.history import Conversation, HistoryStore, Page
 
 MOST_SEARCHED = 100
 """Chats that one page of a search looks at, and so reads at most."""
@@ -19,25 +20,21 @@ async def find_chats(
     history: HistoryStore,
     owner: str,
     words: Sequence[str],
-    mode: Mode | None,
-    limit: int,
-    after: ListPosition | None,
-    *,
-    pinned: bool = False,
+    page: Page,
 ) -> tuple[list[Conversation], Conversation | None]:
-    """Find the chats after a position that have all of the words, in any case, as parts of words too.
+    """Find the chats of a page that have all of the words, in any case, as parts of words too.
 
     Returns:
         Those of the chats that were looked at, and the last of these if there are more to look at.
     """
-    chats = await history.conversations(owner, mode, MOST_SEARCHED + 1, after, pinned=pinned)
+    chats = await history.conversations(owner, replace(page, limit=MOST_SEARCHED + 1))
     found: list[Conversation] = []
     for some in batched(chats[:MOST_SEARCHED], _READ_TOGETHER, strict=False):
         have = await asyncio.gather(*(_has(history, owner, chat, words) for chat in some))
         for chat, has in zip(some, have, strict=True):
             if has:
                 found.append(chat)
-            if len(found) == limit:
+            if len(found) == page.limit:
                 return found, None if chat is chats[-1] else chat
     return found, chats[MOST_SEARCHED - 1] if len(chats) > MOST_SEARCHED else None
 

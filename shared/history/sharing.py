@@ -21,9 +21,11 @@ import msgspec
 from shared.chat_types import Role
 from shared.citations import citations_in, unverified_citations
 from shared.errors import BadRequest, NotFound
-from shared.history import NO_CONTEXT, UNTITLED, Conversation, HistoryStore, Mode, StoredMessage
+from shared.history import NO_CONTEXT, UNTITLED, Conversation, HistoryStore, Mode, Page, StoredMessage
 
 _SHOWN = (Role.USER, Role.ASSISTANT)
+_THE_ONE = Page(Mode.STANDARD, limit=1)
+"""Lists the copy of a link, or the link of a chat: all of an owner's conversations, with the mode to save a query."""
 
 
 class _Points(msgspec.Struct):
@@ -75,7 +77,7 @@ async def read_shared(history: HistoryStore, link: str) -> tuple[Conversation, S
     Raises:
         NotFound: no chat has this link.
     """
-    copies = await history.conversations(_owner_of_copy(link), limit=1)
+    copies = await history.conversations(_owner_of_copy(link), _THE_ONE)
     if not copies or not copies[0].message_count:
         raise NotFound("There is no such shared chat: it is shared no longer, or was deleted.")
     messages = await history.messages(_owner_of_copy(link), copies[0].id)
@@ -107,7 +109,7 @@ async def _is_shared(history: HistoryStore, owner: str, chat_id: str, link: str)
 
 
 async def _links(history: HistoryStore, owner: str, chat_id: str) -> Sequence[Conversation]:
-    return await history.conversations(_owner_of_link(owner, chat_id), limit=1)
+    return await history.conversations(_owner_of_link(owner, chat_id), _THE_ONE)
 
 
 async def _delete(history: HistoryStore, owner: str, conversation_id: str) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
-from shared.history import MAX_LISTED, MOST_MESSAGES, Conversation, ListPosition, Mode, StoredMessage, contents
+from shared.history import MOST_MESSAGES, NEWEST, Conversation, Mode, Page, StoredMessage, contents
 from shared.outbound.sqlite_file import SqliteFile, SqliteStore
 
 _SCHEMA = """
@@ -75,21 +75,13 @@ class SqliteHistory:
 
         return await self._store.run(work)
 
-    async def conversations(
-        self,
-        owner: str,
-        mode: Mode | None = None,
-        limit: int = MAX_LISTED,
-        after: ListPosition | None = None,
-        *,
-        pinned: bool = False,
-    ) -> Sequence[Conversation]:
-        """List the owner's conversations, newest first."""
-        time, last_id = (_time(after.last_updated), after.id) if after else (None, None)
+    async def conversations(self, owner: str, page: Page = NEWEST) -> Sequence[Conversation]:
+        """List a page of the owner's conversations, newest first."""
+        time, last_id = (_time(page.after.last_updated), page.after.id) if page.after else (None, None)
 
         def work(db: apsw.Connection) -> list[Conversation]:
-            values = {"owner": owner, "mode": mode, "limit": limit, "time": time, "id": last_id}
-            values["pinned"] = pinned
+            values = {"owner": owner, "mode": page.mode, "limit": page.limit, "pinned": page.pinned}
+            values |= {"time": time, "id": last_id}
             return [_conversation(row) for row in db.execute(_LIST, values)]
 
         return await self._store.run(work)

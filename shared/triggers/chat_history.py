@@ -1,6 +1,7 @@
 """Routes of the chat history."""
 
 from collections.abc import Callable
+from copy import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +14,7 @@ from shared.history import (
     Conversation,
     HistoryStore,
     ListPosition,
-    Mode,
+    Page,
     is_of_chatui,
     owner_of,
     session_id_of,
@@ -36,17 +37,16 @@ async def list_chats(call: Call) -> Response:
     history, owner = call.service.history, call.owner
     page = bodies.read_page(call.request.query_params)
     if page.search:
-        words = page.search.casefold().split()
-        place = (page.mode, page.limit, page.after)
-        found, last = await find_chats(history, owner, words, *place, pinned=page.pinned)
+        found, last = await find_chats(history, owner, page.search.casefold().split(), page)
         response = json_response([bodies.conversation_json(chat) for chat in found])
         if last:
             response.headers["link"] = f'<{page.following(last)}>; rel="next"'
         return response
+    one_more = replace(page, limit=page.limit + 1)
     if page.mode and owner == owner_of(Caller()):
-        chats = await chats_that(is_of_chatui, history, owner, page.mode, page.limit + 1, page.after, page.pinned)
+        chats = await chats_that(is_of_chatui, history, owner, one_more)
     else:
-        chats = await history.conversations(owner, page.mode, page.limit + 1, page.after, pinned=page.pinned)
+        chats = await history.conversations(owner, one_more)
     response = json_response([bodies.conversation_json(chat) for chat in chats[: page.limit]])
     if len(chats) > page.limit:
         response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
@@ -82,25 +82,19 @@ async def delete_chat(call: Call) -> Response:
 
 
 async def chats_that(
-    belong: Callable[[str], bool],
-    history: HistoryStore,
-    owner: str,
-    mode: Mode,
-    count: int,
-    after: ListPosition | None,
-    pinned: bool = False,
+    belong: Callable[[str], bool], history: HistoryStore, owner: str, page: Page
 ) -> list[Conversation]:
-    """List the first chats after a position whose ids belong to a front end."""
+    """List a page of the chats whose ids belong to a front end."""
     found: list[Conversation] = []
-    limit = count
-    while len(found) < count:
-        chats = await history.conversations(owner, mode, limit, after, pinned=pinned)
+    some = page
+    while len(found) < page.limit:
+        chats = await history.conversations(owner, some)
         found += [chat for chat in chats if belong(chat.id)]
-        if len(chats) < limit:
+        if len(chats) < some.limit:
             break
-        limit = min(2 * limit, MAX_LISTED)
         after = ListPosition(chats[-1].last_updated, chats[-1].id)
-    return found[:count]
+        some = replace(page, limit=min(2 * some.limit, MAX_LISTED), after=after)
+    return found[: page.limit]
 
 
 async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:

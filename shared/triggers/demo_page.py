@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from shared import app
 from shared.errors import BadRequest, NotFound
-from shared.history import UNTITLED, Mode, is_session_id
+from shared.history import UNTITLED, Mode, Page, is_session_id
 from shared.triggers.chat_history import chats_that, delete_all_of
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import json_response
@@ -44,8 +44,8 @@ async def list_demo_chats(call: Call) -> Response:
     if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= bodies.MAX_DEMO_CHATS):
         raise BadRequest(f"count: should be a number from 1 to {bodies.MAX_DEMO_CHATS}.")
     token = query.get("continuationToken") or query.get("continuation_token") or ""  # the page; its server
-    after = read_page({"cursor": token}).after
-    chats = await chats_that(is_session_id, call.service.history, call.owner, Mode.STANDARD, int(count) + 1, after)
+    page = Page(Mode.STANDARD, int(count) + 1, read_page({"cursor": token}).after)
+    chats = await chats_that(is_session_id, call.service.history, call.owner, page)
     return json_response(bodies.demo_chats_json(chats, call.caller.oid or "", int(count)))
 
 

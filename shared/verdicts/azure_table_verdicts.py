@@ -1,30 +1,45 @@
-"""Verdicts in Azure Table Storage. Imports `azure.data.tables`: import it late.
+"""Verdicts in the table of the chats. Imports `azure.data.tables`: import it late.
 
-    PartitionKey a-{day}    RowKey {owner}-{answer}  what an answer was; `day` is that of its id, since 1970
-    PartitionKey verdicts   RowKey v-{answer}        a verdict with its answer; later answers come first
+In an owner's partition, beside the owner's chats (`azure_table_rows` of the history):
 
-`owner` and the property `chat` are digests. Days are partitions so that those that are too old are found and deleted
-together, whoever asked.
+    RowKey a-{answer}         what an answer was, until it is too old to be judged
+    RowKey c-{chat}-{answer}  says that the answer is of this chat; it stays as long as the answer or its verdict
+
+In partitions of their own:
+
+    PartitionKey verdicts     RowKey v-{answer}  a verdict with its answer; later answers come first
+    PartitionKey e-{day}      RowKey {owner}     says that the owner has answers of this day, since 1970
+
+`owner` and `chat` are digests. So all of a chat is found in its owner's partition, and what is too old by its day,
+whoever asked.
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from hashlib import sha256
+from itertools import batched
 from typing import Any
 
 import msgspec
-from azure.core.exceptions import ResourceExistsError
-from azure.data.tables import UpdateMode
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
 from shared.history.azure_table import HistoryTable
-from shared.history.azure_table_rows import binary_parts, bytes_of, keys, partition_of, rows_in
+from shared.history.azure_table_rows import (
+    MOST_OPERATIONS,
+    Operation,
+    binary_parts,
+    bytes_of,
+    commit,
+    keys,
+    partition_of,
+    rows_in,
+    unchanged,
+)
 from shared.outbound.azure_service.tables import found
-from shared.verdicts import RETENTION_DAYS, Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
+from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
 
-TABLE = "SwitchboardVerdicts"
-"""The table's name; it is made at the first use."""
 _VERDICTS = "verdicts"
 _DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 _LAST_TIME = 16**12 - 1
@@ -32,7 +47,7 @@ _LAST_TIME = 16**12 - 1
 
 
 class AzureTableVerdicts:
-    """A `VerdictStore` in a table.
+    """A `VerdictStore` in the table of the chats.
 
     Args:
         table: The table.
@@ -40,37 +55,46 @@ class AzureTableVerdicts:
 
     def __init__(self, table: HistoryTable) -> None:
         self._table = table
+        self._day = 0
+        self._with_answers: set[str] = set()
+        """The owners who are known to have answers of that day."""
 
     async def keep(self, owner: str, answer: KeptAnswer) -> None:
         """Keep what an answer was, and at one answer of 256 delete those that are too old."""
-        async with self._table.ready() as table:
-            await table.upsert_entity(_answer_entity(owner, answer), mode=UpdateMode.REPLACE)
+        partition = partition_of(owner)
+        kept: list[Operation] = [("upsert", _answer_entity(partition, answer), {"mode": UpdateMode.REPLACE})]
+        if answer.chat:  # an answer that comes again keeps the mark that it is judged
+            kept.append(("upsert", _chat_keys(partition, _digest(answer.chat), answer.id), {"mode": UpdateMode.MERGE}))
+
+        async def work(table: TableClient) -> None:
+            await self._note_day(table, partition, _day_of(answer.id))
+            await commit(table, kept)
             if answer.id.endswith("00"):
-                await _delete_found(
-                    table,
-                    "PartitionKey ge 'a-' and PartitionKey lt @before",
-                    {"before": _day_key(_day_of(oldest_id()))},
-                )
+                await _delete_too_old(table)
+
+        await self._table.run(work)
 
     async def judge(self, owner: str, answer_id: str, verdict: Verdict) -> bool:
         """Keep a verdict, in place of an earlier one."""
         partition = partition_of(owner)
         async with self._table.ready() as table:
             earlier = await found(table, _VERDICTS, _verdict_key(answer_id))
-            answer_keys = (_day_key(_day_of(answer_id)), f"{partition}-{answer_id}")
-            kept = earlier or await found(table, *answer_keys)
+            kept = earlier or await found(table, partition, f"a-{answer_id}")
             if kept is None or kept["owner"] != partition:
                 raise no_such_answer()
             entity = {**kept, **keys(_VERDICTS, _verdict_key(answer_id)), "verdict": msgspec.json.encode(verdict)}
             if earlier:
-                await table.upsert_entity(entity, mode=UpdateMode.REPLACE)
+                await _update(table, entity, UpdateMode.REPLACE)
                 return False
+            if kept["chat"]:
+                marked = {**_chat_keys(partition, kept["chat"], answer_id), "is_judged": True}
+                await _update(table, marked, UpdateMode.MERGE)
             try:
                 await table.create_entity(entity)
             except ResourceExistsError:  # the same caller, at the same time
-                await table.upsert_entity(entity, mode=UpdateMode.REPLACE)
+                await _update(table, entity, UpdateMode.REPLACE)
                 return False
-            if not await found(table, *answer_keys):  # its chat was deleted meanwhile
+            if not await found(table, partition, f"a-{answer_id}"):  # its chat was deleted meanwhile
                 await table.delete_entity(entity)
                 raise no_such_answer()
         return True
@@ -91,51 +115,94 @@ class AzureTableVerdicts:
         return listed
 
     async def forget(self, owner: str, chat: str) -> None:
-        """Delete the answers of a chat, and then their verdicts: `judge` looks for the answer last."""
+        """Delete the answers of a chat, and their verdicts."""
         partition = partition_of(owner)
-        of_chat = {"owner": partition, "chat": _digest(chat)}
-        first = _day_of(oldest_id())
-        in_day = "PartitionKey eq @day and RowKey ge @first and RowKey lt @last and chat eq @chat"
-        ends = {"first": f"{partition}-", "last": f"{partition}."}
-        async with self._table.ready() as table:
-            await asyncio.gather(
-                *(
-                    _delete_found(table, in_day, {**of_chat, **ends, "day": _day_key(day)})
-                    for day in range(first, first + RETENTION_DAYS + 2)
-                )
-            )
-            judged = f"PartitionKey eq '{_VERDICTS}' and owner eq @owner and chat eq @chat"
-            await _delete_found(table, judged, of_chat)
+
+        async def work(table: TableClient) -> None:
+            open_ones: list[Operation] = []
+            for row in [row async for row in rows_in(table, partition, f"c-{_digest(chat)}-")]:
+                answer_id = row["RowKey"].rpartition("-")[2]
+                if row.get("is_judged"):
+                    # `judge` looks for the answer last, and as long as this row is there, the others can be found.
+                    await table.delete_entity(keys(partition, f"a-{answer_id}"))
+                    await table.delete_entity(keys(_VERDICTS, _verdict_key(answer_id)))
+                    await table.delete_entity(row)
+                else:
+                    open_ones += _deleted(keys(partition, f"a-{answer_id}"), row)
+            for some in batched(open_ones, MOST_OPERATIONS, strict=False):
+                await commit(table, some)
+
+        await self._table.run(work)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._table.aclose()
 
+    async def _note_day(self, table: TableClient, partition: str, day: int) -> None:
+        """Note that an owner has answers of a day, once a process."""
+        if day != self._day:
+            self._day, self._with_answers = day, set()
+        if partition not in self._with_answers:
+            await table.upsert_entity(keys(_day_key(day), partition))
+            self._with_answers.add(partition)
 
-def _answer_entity(owner: str, answer: KeptAnswer) -> dict[str, Any]:
-    partition = partition_of(owner)
+
+async def _delete_too_old(table: TableClient) -> None:
+    """Delete the answers that can be judged no more. Those that were judged are kept with their verdicts."""
+    oldest = oldest_id()
+    before = {"before": _day_key(_day_of(oldest))}
+    days = table.query_entities("PartitionKey ge 'e-' and PartitionKey lt @before", parameters=before)
+    for noted in [day async for day in days]:
+        partition, too_old = noted["RowKey"], f"RowKey lt 'a-{oldest}'"
+        answers = rows_in(table, partition, "a-", only=too_old, select=["PartitionKey", "RowKey", "chat"])
+        for answer in [answer async for answer in answers]:
+            chat_keys = _chat_keys(partition, answer["chat"], answer["RowKey"][2:])
+            of_chat = await found(table, *chat_keys.values()) if answer["chat"] else None
+            await commit(table, _deleted(answer, None if of_chat and of_chat.get("is_judged") else of_chat))
+        await table.delete_entity(noted)
+
+
+def _deleted(answer: Mapping[str, str], of_chat: TableEntity | None) -> list[Operation]:
+    """Return the operations that delete an answer, and its row of a chat if nobody has judged it meanwhile."""
+    deleted: list[Operation] = [("delete", keys(answer["PartitionKey"], answer["RowKey"]))]
+    if of_chat:
+        condition = unchanged(of_chat.metadata["etag"])
+        deleted.append(("delete", keys(of_chat["PartitionKey"], of_chat["RowKey"]), condition))
+    return deleted
+
+
+async def _update(table: TableClient, entity: Mapping[str, Any], mode: UpdateMode) -> None:
+    """Change an entity.
+
+    Raises:
+        NotFound: it was deleted meanwhile.
+    """
+    try:
+        await table.update_entity(entity, mode=mode)
+    except ResourceNotFoundError:
+        raise no_such_answer() from None
+
+
+def _answer_entity(partition: str, answer: KeptAnswer) -> dict[str, Any]:
     return {
-        **keys(_day_key(_day_of(answer.id)), f"{partition}-{answer.id}"),
+        **keys(partition, f"a-{answer.id}"),
         "owner": partition,
         "chat": _digest(answer.chat) if answer.chat else "",
         **binary_parts(msgspec.json.encode(answer)),
     }
 
 
-async def _delete_found(table: TableClient, condition: str, values: dict[str, str]) -> None:
-    """Delete the entities of a query."""
-    query = table.query_entities(condition, parameters=values, select=["PartitionKey", "RowKey"])
-    async for row in query:  # one by one: another request may delete some of them too, which the SDK takes for done
-        await table.delete_entity(row)
+def _chat_keys(partition: str, digest: str, answer_id: str) -> dict[str, str]:
+    return keys(partition, f"c-{digest}-{answer_id}")
 
 
 def _day_of(answer_id: str) -> int:
-    """Return the day of an id, since 1970: of any, since callers send what they like."""
+    """Return the day of an id, since 1970."""
     return int(answer_id[:12], 16) // _DAY_MILLISECONDS
 
 
 def _day_key(day: int) -> str:
-    return f"a-{day:07}"
+    return f"e-{day:07}"
 
 
 def _verdict_key(answer_id: str) -> str:

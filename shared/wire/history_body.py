@@ -22,6 +22,7 @@ from shared.history import (
     Conversation,
     ListPosition,
     Mode,
+    Page,
     StoredMessage,
     new_id_elsewhere,
 )
@@ -93,19 +94,11 @@ def read_mode(value: str | None) -> Mode | None:
         raise BadRequest(f"mode: should be {' or '.join(f"'{mode}'" for mode in Mode)}.") from None
 
 
-class Page(msgspec.Struct, frozen=True):
-    """Which part of the caller's chats is asked for."""
+class ListedPage(Page, frozen=True):
+    """The page of the caller's chats that a request is for."""
 
-    mode: Mode | None
-    """The kind of the chats; None: all."""
-    limit: int
-    """Maximum number of chats."""
-    after: ListPosition | None
-    """Where the page begins; None: with the newest chat."""
     search: str = ""
     """Words that the chats have; empty: all chats."""
-    pinned: bool = False
-    """Whether only pinned chats are."""
 
     def following(self, last: Conversation) -> str:
         """Return the address of the next page, relative to this one's.
@@ -124,7 +117,7 @@ def cursor_after(last: Conversation) -> str:
     return f"{microseconds}-{last.id}"
 
 
-def read_page(query: Mapping[str, str]) -> Page:
+def read_page(query: Mapping[str, str]) -> ListedPage:
     """Read the parameters of a request for a list of chats.
 
     Raises:
@@ -144,7 +137,7 @@ def read_page(query: Mapping[str, str]) -> Page:
     pinned = query.get("pinned", "")
     if pinned not in ("", "true"):
         raise BadRequest("pinned: should be 'true', or left out.")
-    return Page(read_mode(query.get("mode")), int(limit), after, search, pinned=bool(pinned))
+    return ListedPage(read_mode(query.get("mode")), int(limit), after, bool(pinned), search)
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:

@@ -15,7 +15,7 @@ import pytest
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import UNTITLED, HistoryStore, ListPosition, Mode, StoredMessage, new_session_id
+from shared.history import NEWEST, UNTITLED, HistoryStore, ListPosition, Mode, Page, StoredMessage, new_session_id
 from shared.history.searching import find_chats
 from shared.history.sharing import read_shared, share, stop_sharing
 
@@ -105,16 +105,16 @@ class HistoryContract:
         for chat, text in zip(made, texts, strict=True):
             await history.write(owner, chat.id, [said(0, text)])
         theirs = await history.create(other, Mode.STANDARD, "groß Garten")
-        first, last = await find_chats(history, owner, ["gross", "garten"], None, 1, None)
+        first, last = await find_chats(history, owner, ["gross", "garten"], Page(limit=1))
         assert ([chat.id for chat in first], last) == ([made[2].id], first[0])
         rest = await find_chats(
-            history, owner, ["gross", "garten"], None, 9, ListPosition(first[0].last_updated, first[0].id)
+            history, owner, ["gross", "garten"], Page(after=ListPosition(first[0].last_updated, first[0].id))
         )
         assert ([chat.id for chat in rest[0]], rest[1]) == ([made[0].id], None)
-        by_both, _ = await find_chats(history, owner, ["title", "1", "gard"], None, 9, None)
+        by_both, _ = await find_chats(history, owner, ["title", "1", "gard"], NEWEST)
         assert [chat.id for chat in by_both] == [made[1].id]
-        assert await find_chats(history, other, ["title"], None, 9, None) == ([], None)
-        assert [chat.id for chat in (await find_chats(history, other, ["garten"], None, 9, None))[0]] == [theirs.id]
+        assert await find_chats(history, other, ["title"], NEWEST) == ([], None)
+        assert [chat.id for chat in (await find_chats(history, other, ["garten"], NEWEST))[0]] == [theirs.id]
 
     async def test_words_are_found_at_every_place_of_a_long_text(self, history: HistoryStore) -> None:
         word, long = "Gartenstraße", 64 * 1024
@@ -123,9 +123,9 @@ class HistoryContract:
         for text, number in zip(texts, range(9), strict=False):
             chat = await history.create(owner, Mode.STANDARD, f"{number}")
             await history.write(owner, chat.id, [said(0, text)])
-        found, _ = await find_chats(history, owner, ["gartenstrasse"], None, 20, None)
+        found, _ = await find_chats(history, owner, ["gartenstrasse"], NEWEST)
         assert len(found) == 10
-        assert await find_chats(history, owner, ["gartenstrasse", "y"], None, 20, None) == ([], None)
+        assert await find_chats(history, owner, ["gartenstrasse", "y"], NEWEST) == ([], None)
 
     async def test_an_answers_context_comes_back_as_it_was(self, history: HistoryStore) -> None:
         context = msgspec.Raw(b'{"thoughts":[{"props":null}],"data_points":{"text":["\xc3\xbc"]}}')
@@ -201,27 +201,33 @@ class HistoryContract:
         pinned = await history.write(owner, chat, [], pinned=True)
         assert pinned == replace(before, pinned=True) == await history.write(owner, chat, [], pinned=True)
         assert list(await history.conversations(owner)) == [newer, pinned]
-        assert list(await history.conversations(owner, pinned=True)) == [pinned]
-        assert list(await history.conversations(owner, Mode.MULTI_AGENT, pinned=True)) == []
-        assert list(await history.conversations(new_owner(), pinned=True)) == []
+        assert list(await history.conversations(owner, Page(pinned=True))) == [pinned]
+        assert list(await history.conversations(owner, Page(Mode.MULTI_AGENT, pinned=True))) == []
+        assert list(await history.conversations(new_owner(), Page(pinned=True))) == []
         place = ListPosition(pinned.last_updated, pinned.id)
-        assert list(await history.conversations(owner, after=place, pinned=True)) == []
+        assert list(await history.conversations(owner, Page(after=place, pinned=True))) == []
         renamed = await history.write(owner, chat, [said(1)], "New title")
         assert (renamed.title, renamed.pinned) == ("New title", True)
         assert list(await history.conversations(owner)) == [renamed, newer]
         await history.write(owner, chat, [said(2)], pinned=False)
-        assert list(await history.conversations(owner, pinned=True)) == []
+        assert list(await history.conversations(owner, Page(pinned=True))) == []
         await history.write(owner, chat, [], pinned=True)
         await history.delete(owner, chat)
-        assert list(await history.conversations(owner, pinned=True)) == []
+        assert list(await history.conversations(owner, Page(pinned=True))) == []
 
     async def test_lists_are_newest_first_and_of_one_mode(self, history: HistoryStore) -> None:
         owner = new_owner()
         made = [await history.create(owner, mode, "t") for mode in (*Mode, *Mode)]
         await history.write(owner, made[0].id, [said(0)])
         assert [found.id for found in await history.conversations(owner)] == [made[n].id for n in (0, 3, 2, 1)]
-        assert [found.id for found in await history.conversations(owner, Mode.STANDARD)] == [made[0].id, made[2].id]
-        assert [found.id for found in await history.conversations(owner, Mode.MULTI_AGENT)] == [made[3].id, made[1].id]
+        assert [found.id for found in await history.conversations(owner, Page(Mode.STANDARD))] == [
+            made[0].id,
+            made[2].id,
+        ]
+        assert [found.id for found in await history.conversations(owner, Page(Mode.MULTI_AGENT))] == [
+            made[3].id,
+            made[1].id,
+        ]
 
     async def test_a_list_is_read_in_pages(self, history: HistoryStore) -> None:
         owner = new_owner()
@@ -238,11 +244,11 @@ class HistoryContract:
     ) -> None:
         owner = new_owner()
         made = [await history.create(owner, Mode.STANDARD, "t") for _ in range(6)]
-        last = (await history.conversations(owner, limit=3))[-1]
+        last = (await history.conversations(owner, Page(limit=3)))[-1]
         assert last.id == made[3].id
         await history.delete(owner, last.id)
         await history.write(owner, made[5].id, [said(0)])
-        rest = await history.conversations(owner, limit=2, after=ListPosition(last.last_updated, last.id))
+        rest = await history.conversations(owner, Page(limit=2, after=ListPosition(last.last_updated, last.id)))
         assert [chat.id for chat in rest] == [made[2].id, made[1].id]
 
     async def test_conversations_of_the_same_moment_are_all_listed(self, history: HistoryStore) -> None:
@@ -250,7 +256,7 @@ class HistoryContract:
         made = await history.create(owner, Mode.STANDARD, "t")
         others = (UNKNOWN_ID.replace("5f0c", "0000"), "ffffffff" + UNKNOWN_ID[8:])
         found = [
-            [chat.id for chat in await history.conversations(owner, after=ListPosition(made.last_updated, other))]
+            [chat.id for chat in await history.conversations(owner, Page(after=ListPosition(made.last_updated, other)))]
             for other in others
         ]
         assert found == [[made.id], []]
@@ -437,7 +443,7 @@ class HistoryContract:
         """The ids of all conversations, by page."""
         found: list[list[str]] = []
         after = None
-        while page := await history.conversations(owner, mode, limit, after):
+        while page := await history.conversations(owner, Page(mode, limit, after)):
             found.append([chat.id for chat in page])
             after = ListPosition(page[-1].last_updated, page[-1].id)
         return found

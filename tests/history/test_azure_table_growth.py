@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from shared.history import Conversation, ListPosition, Mode
+from shared.history import Conversation, ListPosition, Mode, Page
 from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import Head, commit, partition_of, started
@@ -82,13 +82,12 @@ async def test_a_page_of_the_list_takes_as_much_among_many_chats(relay: CountedS
     taken: list[tuple[int, int]] = []
     for owner, chats in made.items():
         relay.traffic.take()
-        first = await history.conversations(owner, Mode.STANDARD, 30)
-        second = await history.conversations(
-            owner, Mode.STANDARD, 30, ListPosition(first[-1].last_updated, first[-1].id)
-        )
+        first = await history.conversations(owner, Page(Mode.STANDARD, 30))
+        place = ListPosition(first[-1].last_updated, first[-1].id)
+        second = await history.conversations(owner, Page(Mode.STANDARD, 30, place))
         taken.append((relay.traffic.requests, relay.traffic.bytes))
         assert [*first, *second] == chats[:60]
-        assert list(await history.conversations(owner, limit=2_000)) == chats
+        assert list(await history.conversations(owner, Page(limit=2_000))) == chats
     assert taken[0][0] == taken[1][0]
     assert taken[1][1] < ALIKE * taken[0][1]
     # A chat that is started costs as much as well: the chats are counted once.

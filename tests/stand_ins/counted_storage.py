@@ -1,6 +1,6 @@
 """A relay in front of Azurite that counts what passes, and at which a process can be stopped."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -49,6 +49,8 @@ class CountedStorage:
         self.traffic = Traffic()
         self.on_write: Callable[[int, bool], bool] = lambda _number, _is_done: True
         """Called before and after each write with its number, from 1: whether it goes on. Else the connection ends."""
+        self.before: Callable[[int], Awaitable[object]] = _nothing
+        """Called before each request with its number, from 1."""
         self.is_gone = False
         """Whether every connection ends."""
         self._session = session
@@ -61,6 +63,7 @@ class CountedStorage:
         body = await request.read()
         _go_on(request, wanted=not self.is_gone)
         self.traffic.requests += 1
+        await self.before(self.traffic.requests)
         self.traffic.sent += len(body)
         number = 0
         if request.method != "GET":
@@ -78,6 +81,10 @@ class CountedStorage:
 
 
 _OF_A_CONNECTION = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"})
+
+
+async def _nothing(_number: int) -> None:
+    pass
 
 
 def _go_on(request: web.Request, *, wanted: bool) -> None:

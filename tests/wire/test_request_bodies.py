@@ -14,7 +14,7 @@ from shared.chat_types import ChatRequest, Json, Overrides, RetrievalMode, Role,
 from shared.errors import BadRequest, TooLarge
 from shared.history import Conversation, ListPosition, Mode
 from shared.wire.chat_body import ChatBody, parse_chat
-from shared.wire.history_body import HISTORY_BODY_LIMIT, MessagesBody, Page, read_page
+from shared.wire.history_body import HISTORY_BODY_LIMIT, ListedPage, MessagesBody, read_page
 from shared.wire.request_body import MAX_VALUES, BodyModel, JsonReader, read_json_object
 from shared.wire.table import PROTOCOLS
 
@@ -207,15 +207,15 @@ def test_a_message_of_openais_may_have_as_many_parts_as_the_error_says(protocol:
 
 
 def test_a_list_of_chats_that_is_not_asked_for_in_pages_has_the_newest_five_hundred() -> None:
-    assert read_page({}) == read_page({"mode": "", "limit": "", "cursor": ""}) == Page(None, 500, None)
+    assert read_page({}) == read_page({"mode": "", "limit": "", "cursor": ""}) == ListedPage(None, 500, None)
 
 
 def test_the_address_of_the_next_page_leads_behind_the_last_chat() -> None:
     updated = datetime(2026, 11, 22, 13, 2, 11, 123_457, tzinfo=UTC)
     last = Conversation("5f0c3f7e-8f5b-4c39-9d55-6f1f6f0f4b1a", "t", Mode.STANDARD, "", updated, 0)
-    page = Page(Mode.STANDARD, 20, None)
+    page = ListedPage(Mode.STANDARD, 20, None)
     following = dict(parse_qsl(page.following(last).removeprefix("?")))
-    assert read_page(following) == Page(Mode.STANDARD, 20, ListPosition(updated, last.id))
+    assert read_page(following) == ListedPage(Mode.STANDARD, 20, ListPosition(updated, last.id))
 
 
 TOO_MANY: dict[str, tuple[type[BodyModel], dict[str, Any], str]] = {
