@@ -26,7 +26,7 @@ from shared.errors import (
     Unavailable,
 )
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.ai_sdk_shapes import AiSdkRecord
+from shared.wire.ai_sdk import AI_SDK
 from shared.wire.framing import SSE
 
 type ErrorType = type[SwitchboardError]
@@ -231,7 +231,7 @@ def _resume(template: str, operation: str) -> PlainRoute:
         "Resume the answer of a chat",
         "The answer that the chat's last question gets, from its beginning, if its request was 'resumable'.",
         {
-            200: Answer("The answer.", AiSdkRecord, SSE.content_type, streams=True),
+            200: Answer("The answer.", AI_SDK.shape.record, SSE.content_type, streams=True),
             204: Answer("No answer is being made."),
         },
         (_CHAT_ID,),

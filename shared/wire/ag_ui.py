@@ -15,12 +15,11 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
-from shared.wire.ag_ui_shapes import AgUiEvent
 from shared.wire.consent import PAUSED, consent_text, question, shown, shown_arguments, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
+from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record, events_of
 
 _FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
 
@@ -342,7 +341,7 @@ AG_UI = Protocol(
     shows_progress=True,
     shape=Shape(
         answer=None,
-        record=AgUiEvent,
+        record=events_of("[AG-UI 1.0](https://docs.ag-ui.com/concepts/events)"),
         error=ErrorObject,
         reads=AgUiKeys,
         example={"threadId": "t1", "runId": "r1", **QUESTION},

@@ -1,24 +1,25 @@
 """`ai-sdk`: the UI message stream of Vercel's AI SDK, which `useChat` and what is built on it read.
 
-Source: `ai` 5.0.92 to 7.0.173, `ui-message-stream/ui-message-chunks.ts` and `ui/process-ui-message-stream.ts`. What a
-version does not know in a record ends the answer there, so that one stream has to suit them all: see `ai_sdk_shapes`.
+Source: `ai` 5.0.92 to 7.0.173, `ui-message-stream/ui-message-chunks.ts` and `ui/process-ui-message-stream.ts`. Some
+versions end the answer at a record with a key that they do not know, and all at null: so a record has the keys that all
+know, and only those that have a value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, assert_never
 
+from pydantic import Field
 from pydantic_core import from_json
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, error_text
-from shared.wire.ai_sdk_body import Asked, attached, parse
-from shared.wire.ai_sdk_shapes import AiSdkKeys, AiSdkRecord, AiSdkRequestMessage
+from shared.wire.ai_sdk_body import MOST_PARTS, Asked, attached, parse
 from shared.wire.consent import PAUSED, arguments_of, consent_text, question, shown, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import Protocol, Record, Shape
+from shared.wire.protocol import Protocol, Record, Shape, events_of
 
 _REASONS = {
     "stop": "stop",
@@ -225,6 +226,65 @@ def _filtered(prompt: Json, answer: Json) -> Record:
     return {key: results for key, results in found.items() if results}
 
 
+class AiSdkText(TypedDict):
+    """A text in a message of a request."""
+
+    type: Literal["text"]
+    text: str
+
+
+class AiSdkFile(TypedDict):
+    """A file in a message of a request."""
+
+    type: Literal["file"]
+    mediaType: NotRequired[str]
+    filename: NotRequired[str]
+    url: Annotated[str, Field(pattern="^data:", description="The file, as a `data:` URL in base64.")]
+
+
+class AiSdkOtherPart(TypedDict):
+    """A part of an answer that comes back: a call of a tool with its result, or a source, which is not read."""
+
+    type: str
+
+
+class AiSdkRequestMessage(TypedDict):
+    """A `UIMessage` in a request. `_flat` of `ai_sdk_body` checks it; this is for the OpenAPI document."""
+
+    role: Literal["user", "assistant", "system"]
+    parts: Annotated[list[AiSdkText | AiSdkFile | AiSdkOtherPart], Field(max_length=MOST_PARTS)]
+
+
+class AiSdkTool(TypedDict, total=False):
+    """A tool that the page answers."""
+
+    description: str
+    parameters: Annotated[dict[str, Any], Field(description="JSON schema of the input. Or as `inputSchema`.")]
+
+
+class AiSdkNamedTool(TypedDict):
+    """The tool that has to be called."""
+
+    type: Literal["tool"]
+    toolName: str
+
+
+class AiSdkKeys(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    tools: Annotated[dict[str, AiSdkTool], Field(description="The page's tools by their names.")]
+    toolChoice: Literal["auto", "none", "required"] | AiSdkNamedTool
+
+    id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
+    resumable: Annotated[
+        bool, Field(description="Keeps the answer: it goes on when the page leaves, and `resume` finds it again.")
+    ]
+    approvals: Annotated[
+        Literal["parts"], Field(description="Asks for consent in the parts that AI SDK has for it since version 6.")
+    ]
+    trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]
+
+
 AI_SDK = Protocol(
     name="ai-sdk",
     title="The UI message stream of Vercel's AI SDK",
@@ -240,7 +300,7 @@ AI_SDK = Protocol(
     plain_errors=True,
     shape=Shape(
         answer=None,
-        record=AiSdkRecord,
+        record=events_of("[AI SDK's UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol)"),
         reads=AiSdkKeys,
         message=AiSdkRequestMessage,
         example={

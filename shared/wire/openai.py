@@ -18,8 +18,8 @@ from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
-from shared.wire.openai_shapes import OpenaiChunk, OpenaiCompletion, OpenaiError
-from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
+from shared.wire.openai_shapes import OpenaiCompletion, OpenaiError
+from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, events_of
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
@@ -196,7 +196,7 @@ OPENAI = Protocol(
     framing=SSE_DONE,
     shape=Shape(
         answer=OpenaiCompletion,
-        record=OpenaiChunk,
+        record=events_of("[OpenAI's chat completions](https://platform.openai.com/docs/api-reference/chat-streaming)"),
         error=OpenaiError,
         reads=OpenaiKeys,
         message=OpenaiMessage,

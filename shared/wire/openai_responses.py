@@ -19,10 +19,10 @@ from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_asked import Asked
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
-from shared.wire.openai_responses_shapes import OpenaiResponse, OpenaiResponsesEvent
+from shared.wire.openai_responses_shapes import OpenaiResponse
 from shared.wire.openai_shapes import OpenaiError
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape
+from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, events_of
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
@@ -382,7 +382,7 @@ OPENAI_RESPONSES = Protocol(
     filter_ends=True,
     shape=Shape(
         answer=OpenaiResponse,
-        record=OpenaiResponsesEvent,
+        record=events_of("[OpenAI's Responses](https://platform.openai.com/docs/api-reference/responses-streaming)"),
         error=OpenaiError,
         request=OpenaiResponsesBody,
         errors=(NotFound,),

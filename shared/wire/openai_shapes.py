@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from shared.wire.context import FilterOffsets, FilterResults, Thought, Usage
+from shared.wire.context import FilterResults, Thought, Usage
 
 
 class OpenaiUrlCitation(TypedDict):
@@ -57,22 +57,6 @@ class OpenaiToolCall(TypedDict):
     function: OpenaiFunctionCall
 
 
-class OpenaiArguments(TypedDict):
-    """A piece of the arguments."""
-
-    name: NotRequired[str]
-    arguments: str
-
-
-class OpenaiCallPiece(TypedDict):
-    """A piece of a call: its beginning, or its arguments."""
-
-    index: Annotated[int, Field(description="The call's number, from 0.")]
-    id: NotRequired[str]
-    type: NotRequired[Literal["function"]]
-    function: OpenaiArguments
-
-
 class OpenaiAnswerMessage(TypedDict):
     """The answer's text."""
 
@@ -81,17 +65,6 @@ class OpenaiAnswerMessage(TypedDict):
     refusal: None
     reasoning_content: NotRequired[Annotated[str, Field(description="What the model thought before.")]]
     tool_calls: NotRequired[list[OpenaiToolCall]]
-    annotations: list[OpenaiAnnotation]
-    context: OpenaiContext
-
-
-class OpenaiDelta(TypedDict, total=False):
-    """A piece of the message."""
-
-    role: Literal["assistant"]
-    reasoning_content: Annotated[str, Field(description="What the model thinks before the text.")]
-    content: str
-    tool_calls: list[OpenaiCallPiece]
     annotations: list[OpenaiAnnotation]
     context: OpenaiContext
 
@@ -106,16 +79,6 @@ class OpenaiChoice(TypedDict):
     content_filter_results: NotRequired[FilterResults]
 
 
-class OpenaiChunkChoice(TypedDict):
-    """The part of the answer in one chunk."""
-
-    index: int
-    delta: OpenaiDelta
-    finish_reason: str | None
-    content_filter_results: NotRequired[FilterResults]
-    content_filter_offsets: NotRequired[FilterOffsets]
-
-
 class OpenaiCompletion(TypedDict):
     """A whole answer."""
 
@@ -126,26 +89,6 @@ class OpenaiCompletion(TypedDict):
     choices: list[OpenaiChoice]
     usage: NotRequired[Usage]
     prompt_filter_results: NotRequired[FilterResults]
-
-
-class OpenaiSourceEvent(TypedDict):
-    """The cited sources as Open WebUI lists them."""
-
-    type: Literal["source"]
-    data: dict[str, Any]
-
-
-class OpenaiChunk(TypedDict):
-    """A record of a streamed answer."""
-
-    id: str
-    object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    choices: list[OpenaiChunkChoice]
-    usage: NotRequired[Usage]
-    prompt_filter_results: NotRequired[FilterResults]
-    event: NotRequired[OpenaiSourceEvent]
 
 
 class OpenaiErrorObject(TypedDict):

@@ -47,6 +47,15 @@ class ErrorObject(TypedDict):
     error: CodedError
 
 
+def events_of(standard: str) -> object:
+    """The type of the records of a stream for which clients have types of their own.
+
+    Args:
+        standard: What describes the records, as Markdown with a link.
+    """
+    return Annotated[dict[str, Any], Field(description=f"An event of {standard}.")]
+
+
 class Encoder(TypingProtocol):
     """Turns the events of one answer into the records of its stream. Sans-I/O; one object per answer, with state."""
 
@@ -68,8 +77,9 @@ def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
 class Shape(msgspec.Struct, frozen=True):
     """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
 
-    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas. Encoders build
-    plain dicts, since a stream has one per token; a test validates every golden file against these types.
+    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas; or `events_of`,
+    for streams whose clients have such types. Encoders build plain dicts, since a stream has one per token; tests
+    validate every golden file against these types, or those of the clients.
     """
 
     answer: Any

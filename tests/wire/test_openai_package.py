@@ -1,4 +1,4 @@
-"""Each golden stream of `openai-responses`, read by OpenAI's own Python package."""
+"""The golden streams of `openai` and `openai-responses`, by OpenAI's own Python package."""
 
 import itertools
 from typing import Any
@@ -6,9 +6,11 @@ from typing import Any
 import httpx2
 import openai as sdk
 import pytest
+from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from shared.wire.openai import OPENAI
 from shared.wire.openai_responses import OPENAI_RESPONSES
 from tests.wire.test_goldens import ALL_SCENARIOS, records_of, stream_of
 
@@ -27,6 +29,14 @@ async def read(stream: bytes) -> tuple[list[Any], sdk.APIError | None]:
         except sdk.APIError as error:
             return events, error
     return events, None
+
+
+@pytest.mark.parametrize("scenario", ALL_SCENARIOS)
+def test_each_chunk_is_one_of_the_package(scenario: str) -> None:
+    records = records_of(stream_of(OPENAI, ALL_SCENARIOS[scenario]))
+    chunks = [ChatCompletionChunk.model_validate(record) for record in records if "error" not in record]
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert "cut_off" in scenario or [choice.finish_reason for choice in chunks[-1].choices] != [None]
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # for the same text of a failed call
