@@ -11,7 +11,7 @@ CITED = r"\[([^\[\]\n]{1,300})\]"
 CITATION = re.compile(rf"{CITED}(?!\()")
 """A name in brackets that is not the label of a Markdown link."""
 MOST_CITATIONS = 1_000
-"""Citations of a text that are looked at: a longer list is no answer, and reading it would keep others waiting."""
+"""Maximum citations that are read in a text: with more it is no real answer, and reading it would delay others."""
 _LONGEST_CITED = 2**18
 """Characters of a text in which citations are looked for."""
 _LOOKS_LIKE_A_SOURCE = re.compile(r"\S.*(\.[A-Za-z0-9]{1,8}|#page=\d+)")

@@ -20,7 +20,7 @@ from shared.tools.calls import CallBook
 CONCURRENT_CALLS = 8
 """Model calls of one request that run at the same time, at most. The other calls of the request wait."""
 _MOST_WAITING = 1_000
-"""Results that may wait for their reader before the work has to wait too."""
+"""Maximum number of results that wait to be read; with more, the work waits too."""
 
 
 class AgentParts(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class AgentParts(msgspec.Struct, frozen=True):
     book: CallBook | None = None
     """Keeps the calls of the turn; None: it cannot pause."""
     clear: Callable[[str], Awaitable[None]] | None = None
-    """Checks what a model wrote before a tool gets it, and raises what refuses it; None: nothing is checked."""
+    """Checks what a model wrote before a tool gets it, and raises an error if refused; None: nothing is checked."""
 
 
 async def run_as_task[T](

@@ -61,9 +61,9 @@ class AgentOutput:
     texts: list[str] = field(default_factory=list[str])
     """The text of each call that has ended."""
     pieces: list[str] = field(default_factory=list[str])
-    """The text so far of the call that runs."""
+    """Text received so far from the current model call."""
     reasoning: list[str] = field(default_factory=list[str])
-    """What the model thought, piece by piece, in all calls."""
+    """Reasoning of the model in all calls, in pieces."""
     is_cut_off: bool = False
     """Whether the agent's time was over before its text was complete."""
     is_waiting: bool = False
@@ -75,7 +75,7 @@ class AgentOutput:
         return "\n\n".join(text for part in self.texts if (text := part.strip()))
 
     def cut_off(self) -> None:
-        """End the text where it is, without the beginning of a citation; the model is no longer heard."""
+        """End the text here, without an unfinished citation; later events of the model are ignored."""
         text, self.pieces = "".join(self.pieces), []
         if text.rfind("[") > text.rfind("]"):
             text = text[: text.rfind("[")]
@@ -99,7 +99,7 @@ class Calls:
     slots: asyncio.Semaphore
     """Limits how many model calls of the turn run at the same time."""
     lane: Lane
-    """Told what the agent does."""
+    """Reports what the agent does."""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """Names of the other agents, by the names that the framework uses for them."""
 
@@ -127,7 +127,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         self.calls = calls
         self._hear = hear
         self.output = AgentOutput()
-        """Output for the message in work. The caller sets a new one for each message."""
+        """Output of the current message. The caller sets a new one for each message."""
         self.most_words: int | None = None
         """Number of words that the agent has time for; None: no limit is known."""
         self.may_hand_over = True
@@ -194,7 +194,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return text, calls
 
     async def _take_down(self, event: ModelEvent) -> None:
-        """Note what an event of the model says in the message in work."""
+        """Record an event of the model in the current message."""
         output = self.output
         match event:
             case ModelText():
@@ -229,7 +229,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return tuple(prompt)
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
-        """The functions that the model may call: the agent's and the caller's; only these where it has to call one."""
+        """The functions that the model may call: the agent's and the caller's; only the caller's if it must call one."""
         callers = self.calls.request.tools
         if options.get("tool_choice") == "none" or self.calls.request.tool_choice.must_call:
             return callers

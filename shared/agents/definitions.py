@@ -201,7 +201,7 @@ def _fault(kind: str, place: KeyPath, lines: dict[KeyPath, int]) -> tuple[int, s
 
 
 def _line(place: KeyPath, lines: dict[KeyPath, int]) -> int:
-    """Line of a value, or of what it is in: `key` may stand beside `auth` in place of below it."""
+    """Line of a value, or of the value around it: `key` may stand beside `auth` in place of below it."""
     while place not in lines:
         place = place[:-1]
     return lines[place]
@@ -219,7 +219,7 @@ def _accepted(place: KeyPath) -> str:
 
 
 def _keys(place: KeyPath) -> Iterable[str]:
-    """The keys that are accepted where a key stands that is not."""
+    """The keys that are accepted in the place of an unknown key."""
     from shared.tools.servers import AllowedTool, Api, Auth, ToolServer
 
     match place[:-1]:

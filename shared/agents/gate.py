@@ -1,7 +1,7 @@
 """Runs the calls of one agent, and first asks a person where a tool needs that (docs/decisions/0028).
 
-With one call to be asked for, no call of the round runs: the chat client calls `enter` before the framework sees any.
-`run` is the only way to a tool, and looks once more at what is kept, whatever `enter` has seen.
+A round is the calls of one answer of a model. If one of them needs consent, none of the round runs: the chat client
+calls `enter` before the framework sees any call. `run` is the only way to a tool, and checks what is stored once more.
 """
 
 import time
@@ -45,14 +45,14 @@ class Paused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CallServices:
-    """What all calls of one turn have in common."""
+    """What the calls of one turn use."""
 
     tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]]
-    """Told of the calls of servers' tools."""
+    """Receives the start and the end of each call of a server's tool."""
     book: CallBook | None = None
-    """Keeps the calls; None: the turn cannot pause, and never runs again."""
+    """Stores the calls; None: the turn cannot pause, and never runs again."""
     clear: Callable[[str], Awaitable[None]] | None = None
-    """Checks what a model wrote before anything runs, and raises what refuses it; None: nothing is checked."""
+    """Checks what a model wrote before anything runs, and raises an error if refused; None: nothing is checked."""
     meter: TokenMeter | None = None
     """Counts the calls in the caller's budget; None: nobody counts them."""
     watch: WatchCall = unwatched_call
@@ -65,7 +65,7 @@ class Gate:
     Args:
         agent: Name of the agent.
         tools: Its tools, by the names that its model uses.
-        services: What all agents of the turn have in common.
+        services: What the calls of the turn use.
     """
 
     def __init__(self, agent: str, tools: Mapping[str, Tool], services: CallServices) -> None:
@@ -76,7 +76,7 @@ class Gate:
         self._places: dict[str, Place] = {}
 
     def next_round(self) -> str:
-        """Begin a call of the model; return its name in the turn, or nothing if no calls are kept."""
+        """Begin a call of the model; return its name in the turn, or nothing if no calls are stored."""
         self._round += 1
         return f"{self._agent}/{self._round}" if self._services.book else ""
 
@@ -94,7 +94,7 @@ class Gate:
             raise Paused(opened)
 
     async def _standing(self, book: CallBook, call: ToolCall) -> KeptCall | None:
-        """Return how a call stands that needs consent, and ask for it if it is new; None: it needs none."""
+        """Return what is stored of a call that needs consent, and ask for it if it is new; None: it needs none."""
         tool, place = self._tools.get(call.name), self._places[call.id]
         if tool is None or not tool.needs_consent:
             return None
@@ -123,7 +123,7 @@ class Gate:
         )
 
     async def run(self, call_id: str, tool: Tool, arguments: Mapping[str, Json], call: _RunCall) -> ToolResult:
-        """Run a call, or return what has come of it before.
+        """Run a call, or return its result if it ran before.
 
         Raises:
             WrongArguments, SwitchboardError: as `Tool.call` raises them. Of a server's tool no WrongArguments.
@@ -143,7 +143,7 @@ class Gate:
         return await self._ran(place, tool, kept or self._new(place, tool, written, "executing"), call)
 
     async def _ran(self, place: Place, tool: Tool, kept: KeptCall, call: _RunCall) -> ToolResult:
-        """Run a call that may run, and keep what comes of it."""
+        """Run a call that may run, and store its result."""
         book, began, status = self._services.book, time.monotonic(), "done"
         if tool.server and self._services.clear:
             await self._services.clear(f"{tool.title} {kept.arguments}")
@@ -185,13 +185,13 @@ class Gate:
 
 
 def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
-    """What a call ends with that must not run; None: it may run."""
+    """Return the status and the text for a call that must not run; None: it may run."""
     match kept.state:
         case "denied" | "expired" | "abandoned":
             why = f" Reason: {kept.reason}" if kept.reason else ""
             return "expired" if kept.state == "expired" else "denied", f"{_CLOSED[kept.state]}{why}"
         case "executing" if not tool.is_repeatable:
-            return "unknown", _NOT_KNOWN  # a runner died while it ran
+            return "unknown", _NOT_KNOWN  # the process that ran it has ended meanwhile
         case "claimed" | "executing" if kept.digest != tool.digest:
             return "failed", _CHANGED
         case _:
@@ -199,7 +199,7 @@ def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
 
 
 async def _called(call: _RunCall) -> tuple[ToolResult, Status]:
-    """Call a server's tool. What goes wrong is a result for the model, which can tell the user."""
+    """Call a server's tool. An error becomes a result, so that the model can tell the user about it."""
     try:
         result = await call()
     except WrongArguments as wrong:
@@ -208,7 +208,7 @@ async def _called(call: _RunCall) -> tuple[ToolResult, Status]:
 
 
 def _refused(meter: TokenMeter) -> ToolResult | None:
-    """Count a call; return what the model is told if the caller's budget has no room for it."""
+    """Count a call; return an error for the model if the caller's budget is used up."""
     try:
         meter.count_call()
     except RateLimited as error:

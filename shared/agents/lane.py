@@ -1,4 +1,4 @@
-"""News of one agent's work, for a request that asks for them (`show_progress`)."""
+"""Reports what one agent does, if the request asks for it (`show_progress`): the page shows it as the agent's lane."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -9,17 +9,17 @@ from shared.events import AgentWork, Progress, Usage
 
 
 class Lane:
-    """Tells what one agent does, as it begins to do it; does nothing where nobody asked.
+    """Reports what one agent does, as it begins to do it; does nothing if the request does not ask.
 
     Args:
         agent: Name of the agent.
-        put: Takes the news; None: nobody asked.
+        put: Sends a report; None: the request does not ask.
     """
 
     def __init__(self, agent: str, put: Callable[[Progress], Awaitable[None]] | None) -> None:
         self._agent = agent
         self.put = put
-        """Takes the news; None: nobody asked, or nobody is there yet."""
+        """Sends a report; None: the request does not ask, or the turn has not begun."""
         self._began = 0.0
 
     def begin(self) -> None:
@@ -33,14 +33,14 @@ class Lane:
         query: str | None = None,
         tool: str | None = None,
     ) -> None:
-        """Tell what the agent does now."""
+        """Report what the agent does now."""
         if self.put:
             await self.put(Progress(AgentWork(self._agent, state, query=query, tool=tool)))
 
     async def end(
         self, usage: Usage | None, error: SwitchboardError | None = None, *, handed_to: str | None = None
     ) -> None:
-        """Tell how the message ended that `begin` began, and what it cost."""
+        """Report how the message ended that `begin` began, and what it cost."""
         if self.put:
             work = AgentWork(
                 self._agent,

@@ -80,12 +80,12 @@ class _AgentTurn:
         self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that a person is asked for, if the turn pauses."""
         self._put: _Put | None = None
-        """Takes the events; None before the beginning."""
+        """Sends the events; None before `run`."""
         self._instructions = single_instructions(agent, tools, request, attached=has_attachments(self._conversation))
         self._prompt_version = version_of(self._instructions)
         self._started: events.CompletionStarted | None = None
         self._calls_told: int | None = None
-        """Number of tool calls that the last `Retrieved` told of; None before the first."""
+        """Number of tool calls that the last `Retrieved` listed; None before the first."""
         self._calls_with_text = 0
         self._is_in_text = False
 
@@ -171,7 +171,7 @@ class _AgentTurn:
                 assert_never(event)
 
     async def _open(self, put: _Put) -> None:
-        """Hand over `Retrieved`, before the text and again after more calls; the first time that it started, too."""
+        """Send `Retrieved` before the text, and again after more calls; the first time also `CompletionStarted`."""
         count = len(self._toolbox.inputs)
         if count == self._calls_told:
             return

@@ -40,7 +40,7 @@ def call_services(
     context: RequestContext,
     tell: Callable[[ToolStarted | ToolEnded], Awaitable[None]],
 ) -> CallServices:
-    """Make what the calls of a turn have in common. With tools that are all built in, no call is kept."""
+    """Return what the calls of a turn use. If all tools are built in, no call is stored."""
     book = parts.book if any(tool.server for tool in tools) else None
     return CallServices(tell, book, parts.clear, context.meter, parts.watch_call)
 
@@ -60,8 +60,8 @@ class Toolbox:
         agent: Name of the agent.
         tools: Its tools.
         context: What the tools can use.
-        lane: Told of each call.
-        services: What the calls of all agents of the turn have in common.
+        lane: Reports each call.
+        services: What the calls of the turn use.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Toolbox:
     ) -> None:
         self._tools = {tool.definition.name: tool for tool in tools}
         self.gate = Gate(agent, self._tools, services)
-        """Lets its calls run."""
+        """Runs its calls."""
         self._context = context
         self._lane = lane
         self._passages: dict[str, Passage] = {}
@@ -102,7 +102,7 @@ class Toolbox:
 
     @property
     def thoughts(self) -> tuple[Thought, ...]:
-        """Thoughts that tell of the calls for this message."""
+        """Thoughts that describe the calls for this message."""
         return tuple(thought for call in self._calls if call.result for thought in _thoughts(call, call.result))
 
     def lines(self) -> str:

@@ -26,7 +26,7 @@ _NOTHING_TO_ADD = "(nothing to add)"
 
 @dataclass(frozen=True, slots=True)
 class AgentResult:
-    """Result of letting one agent speak."""
+    """What an agent said, or why it could not."""
 
     agent: str
     """The agent's name."""
@@ -58,7 +58,7 @@ class TeamTranscript:
         self.said: list[AgentMessage] = []
         """The messages so far, in their order."""
         self.opened: list[OpenCall] = []
-        """Calls that a person is asked for: the turn pauses."""
+        """Calls that need a person's consent: the turn pauses."""
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._citable = citable

@@ -23,7 +23,7 @@ _KINDS = {
 }
 """What the extractive model's answers are."""
 _ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
-"""What a reasoning model has done that thought for too long."""
+"""The error if a reasoning model spent all its tokens on thinking."""
 
 
 class Answering:
@@ -32,7 +32,7 @@ class Answering:
     Not a generator around the model's, because each token would have to pass through one more.
 
     Args:
-        request: What was asked.
+        request: The request.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
     """
 
@@ -47,7 +47,7 @@ class Answering:
     def take(
         self, event: ModelEvent | events.Retrieved | events.Progress | events.ToolStarted | events.ToolEnded
     ) -> events.ChatEvent | None:
-        """Return the event that is shown for one of the model's, if any; what the turn adds is shown as it is."""
+        """Return the event to send for an event of the model, or None; events of the turn itself stay as they are."""
         match event:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
@@ -109,7 +109,7 @@ class Answering:
 
 
 def _is_json(text: str, form: JsonForm) -> bool:
-    """Whether a text is one JSON value. That it follows a schema is what the model's service sees to."""
+    """Whether a text is one JSON value. Model services make sure that it follows a schema."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

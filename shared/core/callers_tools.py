@@ -1,4 +1,4 @@
-"""Tools that the caller brings and answers itself: who may bring them, and which of the model's calls go out.
+"""Tools that the caller defines and runs: when they can be used, and which of the model's calls the caller gets.
 
 A turn ends with the calls. The caller sends their results with the conversation, in `ChatRequest.steps`, and the next
 turn answers the same question with them.
@@ -20,7 +20,7 @@ LONGEST_ID = 40
 
 
 def brings_tools(request: ChatRequest) -> bool:
-    """Whether a request has tools of its caller, or results of them."""
+    """Whether a request has tools of its caller, or results of such tools."""
     return bool(request.tools or request.steps)
 
 
@@ -34,7 +34,7 @@ def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Col
         own: Names of the tools that the agent which answers has here.
 
     Raises:
-        BadRequest: they cannot.
+        BadRequest: the tools cannot be called.
     """
     if not brings_tools(request):
         return request
@@ -65,7 +65,7 @@ def check_steps(request: ChatRequest) -> None:
 
 
 def calls_for_caller(request: ChatRequest, made: Sequence[ToolCall], reason: str) -> tuple[ToolCall, ...]:
-    """Return the calls that go out, of those that a model made: of tools that were offered, with objects as arguments.
+    """Return those of the model's calls that the caller gets: calls of offered tools whose arguments are JSON objects.
 
     Args:
         request: The request.
@@ -89,7 +89,7 @@ def calls_for_caller(request: ChatRequest, made: Sequence[ToolCall], reason: str
 
 
 def _with_own_ids(request: ChatRequest, calls: Iterable[ToolCall]) -> Iterable[ToolCall]:
-    """The calls, each with an id that none has since the question: some services count from 0 each time."""
+    """Give each call an id that is new since the question: some services count from 0 in each answer."""
     ids = {call.id for message in request.steps for call in message.tool_calls}
     for call in calls:
         is_own = call.id not in ids and 0 < len(call.id) <= LONGEST_ID

@@ -31,7 +31,7 @@ class Answer(msgspec.Struct, frozen=True):
     images: tuple[events.SourceImage, ...] = ()
     """Images of the sources that the model was given."""
     reasoning: str = ""
-    """What the model thought before."""
+    """Reasoning of the model before the answer."""
     calls: tuple[ToolCall, ...] = ()
     """Calls that the caller answers."""
     tool_calls: tuple[events.ToolEnded, ...] = ()
@@ -77,7 +77,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
             case events.ConsentAsked():
                 open_calls = event.calls
             case events.ToolStarted():
-                pass  # its end has all of it
+                pass  # `ToolEnded` has all of it
             case events.ThoughtsAdded():
                 thoughts += event.thoughts
             case events.AgentMessage():
@@ -89,7 +89,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
             case events.FilterAnnotation():
                 pass  # `Finished` carries the merged results of the whole answer
             case events.Progress():
-                pass  # it is about the way to the answer
+                pass  # it is no part of the answer
             case events.Failed():
                 failure = event.error
             case _:

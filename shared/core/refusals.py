@@ -88,7 +88,7 @@ async def _from_first_words(events: AsyncGenerator[ChatEvent]) -> AsyncGenerator
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Progress):
-                yield event  # its worth is that it comes at once
+                yield event  # it is only useful at once
                 continue
             held.append(event)
             has_begun = has_begun or is_first_words(event) or isinstance(event, Finished)

@@ -153,7 +153,7 @@ def search_thoughts(
         found: The results.
         overrides: The request's.
         images_as_asked: Whether the images that the overrides ask for, if any, are shown to the model.
-        note: What else there is to say of the search.
+        note: A further note on the search.
     """
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []

@@ -12,7 +12,7 @@ SEARCHED = 50
 
 Source: Azure AI Search, the most that its semantic ranker reads."""
 _COMPLETED = 3
-"""The best passages that get their neighbours. If all do, fewer pages fit."""
+"""How many of the best passages get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
 """The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
 _TAG = re.compile(r"<(?=/?source>)", re.IGNORECASE)
@@ -50,7 +50,7 @@ def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
 
     Args:
         found: Passages, the best first.
-        tokens: What they may take, as `tokens_in` counts.
+        tokens: How many tokens they may have, as `tokens_in` counts.
     """
     rest = {passage.id: passage for passage in found}
     texts: set[str] = set()

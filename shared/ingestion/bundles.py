@@ -1,6 +1,6 @@
 """The files of a folder, read ahead of the work that writes them, and small ones a bundle at a time.
 
-To ask a process, and to end a transaction, takes longer than to read and to write a note of some paragraphs.
+For a short note, a request to a process and a transaction take longer than reading and writing the note itself.
 """
 
 import asyncio

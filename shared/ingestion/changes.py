@@ -1,9 +1,9 @@
 """Every change of one document: it is written, it is deleted, or the index follows what others did.
 
 - The store is written under the condition that it still has what was checked, so no two callers write over each other.
-- Who has changed the store brings the index into step after that, whatever others do meanwhile: the last one to change
-  it finds what is there then.
-- A note beside the documents tells of a change that has begun. If the change breaks off, `finish` does the rest.
+- After each change of the store, the caller updates the index. Whatever others do meanwhile, the last caller to update
+  it finds the final state of the store.
+- A note beside the documents records a change that has begun. If it is interrupted, `finish` completes it.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def write(
         rights: Who may see a new document. One that is replaced keeps its rights, unless it came from a folder into a
             folder, which knows none of it.
         target: Where it goes.
-        step: Told of each step when it begins: `reading`, `embedding`, `writing`.
+        step: Called with each step as it begins: `reading`, `embedding`, `writing`.
 
     Raises:
         AlreadyThere: the store has something else than what was checked. That stays.
@@ -110,7 +110,7 @@ async def _write(
     target: Target,
     step: Callable[[str], None],
 ) -> FileReport:
-    """Do the part of `write` that changes something. If it fails, what was there before is there again, if possible."""
+    """Do the part of `write` that changes something. If it fails, restore the earlier state if possible."""
     name, store, kept = document.name, target.documents, None
     try:
         step("embedding")
@@ -142,7 +142,7 @@ async def delete(name: str, document: StoredDocument | None, target: Target) -> 
 
     Raises:
         BadRequest: its name leads through a link.
-        SwitchboardError: a service fails now. Repeat the call; `finish` does the rest, too.
+        SwitchboardError: a service fails now. Repeat the call, or call `finish`.
     """
     async with target.lock(name):
         note = await _begin(_Pending(name, document.etag if document else ""), target)
@@ -157,7 +157,7 @@ async def _delete(name: str, document: StoredDocument | None, target: Target) ->
 
 
 async def finish(note_name: str, target: Target) -> FileReport | None:
-    """Finish a change that has broken off.
+    """Finish a change that was interrupted.
 
     Args:
         note_name: A name in the store that begins with `PENDING`.
@@ -182,7 +182,7 @@ async def finish(note_name: str, target: Target) -> FileReport | None:
             report = await _redo(name, target)
         elif document is None or document.etag == pending.deletes:
             report = await _delete(name, document, target)
-        else:  # another version came after the deletion broke off
+        else:  # another version came after the deletion was interrupted
             report = await _follow(name, target)
         return await _end(note, report, target)
 
@@ -219,7 +219,7 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
 
 
 async def _redo(name: str, target: Target) -> FileReport:
-    """Make all anew that is made of the stored document: an unfinished change may have left images of another version.
+    """Make again what is made of the stored document: an interrupted change may have left images of another version.
 
     What came from a folder was never replaced, and the index alone may know who may see it.
     """

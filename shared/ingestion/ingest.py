@@ -73,7 +73,7 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
 async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
     """Make the index hold the documents of the store, and no other documents that came from there.
 
-    Changes that have broken off are finished first. Documents from a folder, and documents that others put into the
+    Interrupted changes are finished first. Documents from a folder, and documents that others put into the
     index, stay. A listing of the store tells which documents have changed, in their bytes or in their rights; only
     these are read. Triggers may work at the same time: the state of the store counts when a document is indexed. A
     document that cannot be indexed is reported as failed, and the work goes on. Where only this app writes documents,
@@ -141,7 +141,7 @@ def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target
 
 
 async def finish_all(target: Target) -> list[FileReport]:
-    """Finish the changes of documents that have broken off. One that fails now is reported, and stays to be done."""
+    """Finish the interrupted changes of documents. One that fails now is reported, and can be finished later."""
     reports: list[FileReport] = []
     for note in [name async for name in target.documents.names(PENDING)]:
         try:
@@ -160,7 +160,7 @@ async def _ingest_bundle(readings: Iterable[tuple[ComparedFile, Reading]], targe
 
 
 class _Prepared(NamedTuple):
-    """A file of which all is done but to write its entry."""
+    """A file that is ready to be written to the index."""
 
     entry: FileEntry
     copy: StoredDocument
@@ -168,7 +168,7 @@ class _Prepared(NamedTuple):
 
 
 async def _prepared(found: ComparedFile, reading: Reading, target: Target) -> _Prepared | FileReport:
-    """Do all for a file but to write its entry, if it has one."""
+    """Prepare the entry of a file, if it needs a new one."""
     name, fault = found.sourcefile, reading
     if isinstance(reading, ReadFile):
         try:

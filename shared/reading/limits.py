@@ -1,7 +1,7 @@
 """What a file may hold, and what reading it may take: files that callers send less than documents to be indexed.
 
-Readers check these limits before the work that they bound, or while it is done: a small file can hold a lot. The limits
-of time and memory hold for whatever these do not foresee.
+Readers check a limit before the work that it bounds, or during it: a small file can contain a lot. Limits of time and
+memory end what these limits do not foresee.
 """
 
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ _LEFT_OUT = frozenset(("tracked-changes", "table-of-content", "forms", "annotati
 """Elements whose text is none of the document's: deleted text, what repeats headings, descriptions of pictures."""
 _ON_EACH_SLIDE = frozenset(("date-time", "footer", "header", "page-number"))
 _IN_CELLS = ("annotation", "frame", "shapes")
-"""What else than its text a cell may have."""
+"""What a cell may have besides its text."""
 _TITLE = "Title"
 """The style of a document's title."""
 _LONGEST_SPACE = 100

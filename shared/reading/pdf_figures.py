@@ -14,9 +14,9 @@ _FIGURE = re.compile(
 _YEAR = re.compile(r"\(?(?:19|20)\d\d\)?\W*")
 YEARS = re.compile(r"\b(?:19|20)\d\d\b")
 _BEFORE = re.compile(r"(?:[A-Z]{0,3}[$€£¥])?\(?")
-"""What stands before a figure, or nothing."""
+"""Signs before a figure, or nothing."""
 _BEHIND = re.compile(r"\)?\s?(?:%|pp|bps)?\)?")
-"""What stands behind a figure, or nothing."""
+"""Signs behind a figure, or nothing."""
 _NOTE = re.compile(r"(?:\(?\w{0,2}\))?")
 """A reference to a note below the table, or nothing."""
 _MOST_HEAD_LINES = 5
@@ -47,18 +47,18 @@ def holds_figures(row: Sequence[str]) -> bool:
 
 
 def without_columns_of_signs(texts: Sequence[Sequence[str]], cells: Sequence[Sequence[Hashable]]) -> list[range]:
-    """The columns of a table, of which some are to be joined: currency and percent signs stand in columns of their own.
+    """Return the columns of a table, joined where one has only signs, such as those of currencies, for the other.
 
     Args:
         texts: The texts, by row and column.
-        cells: What is the same for two columns of a row whose text is one.
+        cells: By row and column, values that are equal for columns of one merged cell.
 
     Returns:
-        The columns that are one.
+        The ranges of columns that belong together.
     """
 
     def are_joined(sign: re.Pattern[str], columns: range, others: range) -> bool:
-        """Whether all that columns have for themselves is signs, but for what stands alone in its row."""
+        """Whether columns have only signs of their own, apart from text that is alone in its row."""
         own: list[tuple[str, str]] = []
         for text, cell in zip(texts, cells, strict=True):
             if cell[columns[-1]] != cell[others[-1]]:
@@ -82,7 +82,7 @@ def joined_text(texts: Iterable[str]) -> str:
 
 
 def with_heads(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
-    """Put the lines right above a table that name its columns into it: they leave white what its rows do not.
+    """Add to a table the lines right above it that name its columns, although their gaps are elsewhere than its rows'.
 
     A line that names the first row or rows alone may be between.
     """

@@ -38,7 +38,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Piece:
-    """Words side by side, up to a gap that may part cells."""
+    """Words side by side, up to a gap that may separate two cells."""
 
     words: tuple[Word, ...]
     line: int
@@ -88,7 +88,7 @@ class Table:
 
 
 def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:
-    """Split a line at the gaps that may part cells."""
+    """Split a line at the gaps that may separate two cells."""
     gaps = [max(0.0, after.left - before.right, before.left - after.right) for before, after in pairwise(line)]
     height = max(1.0, median(word.top - word.bottom for word in line))
     spaces = [gap for gap in gaps if gap < CELL_GAP * height]

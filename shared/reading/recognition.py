@@ -39,11 +39,11 @@ _SAME_FONT = 0.25
 _MARGIN = 0.2
 """White at each end of a box, in line heights."""
 _TURNED = "180"
-"""What the model for single lines says of a line that is upside down."""
+"""The answer of the model for single lines if a line is upside down."""
 _LINES_ASKED = 9
 """Lines by which a page is told to be upside down."""
 _CHARACTERS_ASKED = 5
-"""Width of what is looked at of each, in line heights."""
+"""Width of the part of each line that is looked at, in line heights."""
 _PROSE = 8
 """Width of a line of text in a column, in line heights; cells of tables are shorter."""
 type Pixels = np.ndarray[tuple[int, ...], np.dtype[Any]]

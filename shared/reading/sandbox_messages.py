@@ -1,4 +1,4 @@
-"""What the app and the processes that read files say to each other, as MessagePack. See `sandbox`."""
+"""The messages between the app and the processes that read files, as MessagePack. See `sandbox`."""
 
 from enum import IntEnum
 from typing import Literal
@@ -145,7 +145,7 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
 
 
 class FilesSplit(msgspec.Struct, tag=True, frozen=True):
-    """What became of each file."""
+    """The result for each file."""
 
     files: list[TextsSplit | Refused]
 

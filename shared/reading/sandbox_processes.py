@@ -212,7 +212,7 @@ class KeptReaders:
     async def serve(self, job: messages.Job, data: bytes) -> messages.Reply:
         """Have a reader do a job, a new one if none is idle. Errors are those of `reader` and `serve`."""
         while self._idle:
-            # A reader may have been ended by an earlier job, or from outside. What this job does, a new one tells.
+            # An idle reader may have ended meanwhile. If this job ends readers, a new one shows it.
             with suppress(ReadLimitError):
                 return await self._serve(self._idle.pop(), job, data)
         return await self._serve(await _KeptReader.start(), job, data)

@@ -1,4 +1,4 @@
-"""Word documents to Markdown. Mammoth reads them; before, this writes into the text what it leaves out.
+"""Word documents to Markdown. Mammoth reads them; before, this module adds to the text what it leaves out.
 
 That is the numbers of headings, equations, comments, and the values of charts.
 """

@@ -132,7 +132,7 @@ def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[tuple[Element, str]]:
 
 
 def _texts_around(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, str]:
-    """What else than cells sheets have: charts and comments, by the name of the sheet."""
+    """The charts and comments of sheets, by the name of the sheet."""
     found: dict[str, str] = {}
     for sheet, name in _sheet_parts(parts):
         texts: list[str] = []

@@ -80,7 +80,7 @@ _DAY = re.compile(r"\s{0,9}(?:D:)?([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
 """The beginning of a time, by ISO 8601 or as PDF files have it (ISO 32000-2, 7.9.4)."""
 _FIRST_YEAR = 1000
 _UNSET = frozenset(("1601-01-01", "1970-01-01", "1980-01-01", "2000-01-01", "2013-01-27", "2013-12-23"))
-"""What programs write that know no date; the last three: ReportLab, and the templates of python-pptx and -docx."""
+"""Dates of programs that know none; the last three: ReportLab, and the templates of python-pptx and -docx."""
 
 
 def day_in(text: str) -> str:
@@ -90,7 +90,9 @@ def day_in(text: str) -> str:
         day = dt.date(int(found[1]), int(found[3]), int(found[4])) if found else None
     except ValueError:
         return ""
-    tomorrow = dt.datetime.now(dt.UTC).date() + dt.timedelta(days=1)  # it is that day somewhere already
+    tomorrow = dt.datetime.now(dt.UTC).date() + dt.timedelta(
+        days=1
+    )  # tomorrow in UTC can be today in another time zone
     is_stated = day and day.year >= _FIRST_YEAR and day <= tomorrow and str(day) not in _UNSET
     return str(day) if is_stated else ""
 
@@ -117,7 +119,7 @@ def parts_of(texts: Sequence[str], size: int) -> list[tuple[int, str]]:
 
 
 def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:
-    """Choose what a name means of the passages that have it: those of the page, or else those of the file.
+    """Return the passages of the page with this name, or else all passages, which are those of the file.
 
     Raises:
         TooLarge: there are `MOST_READ` passages or more, so that some may be missing.

@@ -9,7 +9,7 @@ from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 
 class OwnDocuments:
-    """Wraps a `Retriever`, which filters by `Access.own`; what it lets through by mistake does not get out.
+    """Wraps a `Retriever`, which filters by `Access.own`; this checks the result once more.
 
     Args:
         retriever: Searches.

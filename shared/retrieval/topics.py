@@ -1,4 +1,4 @@
-"""What a newcomer can ask about: headings and titles of some of the documents that the caller may see."""
+"""Suggestions of what to ask about: headings and titles of some of the documents that the caller may see."""
 
 import re
 from collections.abc import Sequence

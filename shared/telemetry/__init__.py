@@ -20,8 +20,8 @@ type Watch = Callable[[str], AbstractContextManager[RecordMessage]]
 """Makes a block in which the agent of this name makes a message."""
 
 type WatchCall = Callable[[str, str, str], AbstractContextManager[Callable[[str, str], None]]]
-"""Makes a block in which a tool of a server is called, by its name, the call's id and the arguments. What it gives
-records the status and the result."""
+"""Makes a block in which a tool of a server is called, by its name, the call's id and the arguments. The block gets a
+function that records the status and the result."""
 
 
 class Tracing(Protocol):

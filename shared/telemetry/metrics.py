@@ -46,7 +46,7 @@ class SpanMetrics(SpanProcessor):
         self._waits = _seconds(meter, "switchboard.queue.wait")
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Record what a span says."""
+        """Record the metrics of a span."""
         said = span.attributes or {}
         operation = said.get(names.OPERATION)
         duration = self._durations.get(operation) if isinstance(operation, str) else None

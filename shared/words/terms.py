@@ -39,7 +39,7 @@ _SHORTEST_PREFIX = 5
 _ELISION = re.compile(r"[^\W\d_]{1,6}['’](?=\w{3})")
 """French and Italian words that are shortened before another, as in `l'élève` and `dell'articolo`."""
 _IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|od[pst]|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
-"""What parts the words in the name of a file, and its suffix."""
+"""What separates the words in the name of a file, and its suffix."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # iteration marks, Hiragana, Katakana
@@ -91,10 +91,10 @@ _BY_SCRIPT = frozenset(language for _, listed in _SCRIPTS for language in listed
 
 _LATIN_MARK = re.compile("[\u0300-\u036fıđ]")
 _WITHOUT_MARKS = "°"
-"""Begins a term that stands for a word of any marks. No word has this character."""
+"""The first character of a term that stands for a word with any marks; no word has it."""
 
 _REST = "…"
-"""Ends a head. No word has this character."""
+"""The last character of a head; no word has it."""
 
 
 class _Stemmers(threading.local):
@@ -209,7 +209,7 @@ def index_terms(text: str, language: str, *, heads: bool = False) -> Iterator[tu
 def query_terms(text: str, languages: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The words of a question, each with its terms in an index of texts in these languages.
 
-    A question that has marks means them. One without was perhaps typed without them, so its words mean any marks.
+    Marks in a question count. A question without marks was perhaps typed without them, so its words match any marks.
     """
     has_marks = _LATIN_MARK.search(unicodedata.normalize("NFD", text)) is not None
     for word, kind in _segments(text):

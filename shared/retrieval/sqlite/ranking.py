@@ -57,7 +57,7 @@ _FIRST_CHARACTER, _CHARACTERS = 0x100, 0xD600
 _MAX_CACHED_CHARACTERS = 16_384
 """Terms whose characters are cached."""
 _FINE = 1 << 10
-"""Steps of rarity that candidates are told apart by."""
+"""Steps into which a rarity is divided to compare candidates."""
 _HEAD_WEIGHT = 0.75
 """Weight of a word's head, as a share of its rarity. It counts beside the word itself, which has to count more."""
 
@@ -116,7 +116,7 @@ class Weighed(NamedTuple):
     """A question as it is searched for."""
 
     found: Sequence[Found]
-    """What of its words the index has, the rarest first."""
+    """The terms of its words that the index has, the rarest first."""
     rarities: Sequence[float]
     """The inverse document frequency of each word."""
 
@@ -179,8 +179,8 @@ class Candidates(NamedTuple):
     """Passages that can be among the best."""
 
     scores: Mapping[int, int]
-    """Row ids, each with the rarity of what was looked up and the passage has. The lowest bits, one for each of
-    `Weighed.found`, tell what this is."""
+    """By row id: the rarities of the looked-up terms that the passage has, added up. The lowest bits, one for each of
+    `Weighed.found`, say which terms these are."""
     looked_up: int
     """How many of `Weighed.found` were looked up. For the others, the passages have to be read."""
 

@@ -195,7 +195,7 @@ def _best(
 
 
 def _with_part(passage: Passage, part: tuple[int, int], size: int, closest: float) -> Passage:
-    """Tell of the passage that is the closest of all which of its parts that is."""
+    """If a passage is the closest of all, add the text of its closest part."""
     parts = parts_of([passage.whole], size) if passage.closeness == closest else []
     place, count = part
     return replace(passage, closest=parts[place][1]) if len(parts) == count else passage

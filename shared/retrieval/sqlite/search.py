@@ -20,10 +20,10 @@ from shared.words.stop_words import language_of, languages_of, stop_words_in
 from shared.words.terms import words as words_of
 
 _UNSEEN = 80
-"""Passages without any of a question's words that each index is taken to have beside its own when it tells how rare
-these are. Else a word that is nowhere would weigh several times one that the only passage has."""
+"""Passages without any word of the question that are added to those of the index to compute how rare words are.
+Else, in an index of one passage, a word that it lacks would weigh several times as much as one that it has."""
 _SAMPLED = 200
-"""Vectors that tell how close an average one is."""
+"""Number of vectors by which it is estimated how close an average passage is."""
 _PARTS_EACH, _LEAST_PARTS = 4, 200
 """Vectors to look at for each passage that is wanted, as passages have several, and in all."""
 _MOST_TITLES, _MOST_FILES = 6, 20
@@ -144,9 +144,9 @@ def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[flo
 
 
 def closeness_of(db: apsw.Connection, vector: Sequence[float], nearest: Ranking) -> dict[int, float]:
-    """Tell how close the nearest passages are: where between an average passage of the index and the same vector.
+    """Return how close the nearest passages are: 0 is as close as an average passage of the index, 1 the same vector.
 
-    Cosines alone do not tell it: each model has them in a narrow range of its own, and each language its place in it.
+    A cosine alone does not say it: each model uses a narrow range of its own, and each language a part of that range.
     """
     newest = db.execute("SELECT max(rowid) FROM vector_parts").get or 0
     average: float = db.execute(
@@ -162,7 +162,7 @@ def closeness_of(db: apsw.Connection, vector: Sequence[float], nearest: Ranking)
 
 
 def closest_part(db: apsw.Connection, passage: int, vector: Sequence[float]) -> tuple[int, int]:
-    """Tell which part of a passage is the closest, from 0, and how many parts have a vector."""
+    """Return which part of a passage is the closest, from 0, and how many parts have a vector."""
     rows = db.execute(
         "SELECT vec_distance_cosine(embedding, :vector) FROM vector_parts JOIN passage_vectors USING (rowid) "
         "WHERE passage = :passage ORDER BY rowid",
