@@ -229,7 +229,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         return tuple(prompt)
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
-        """The functions that the model may call: the agent's and the caller's; only the caller's if it must call one."""
+        """The functions that the model may call: the agent's and the caller's; only the caller's if it must call."""
         callers = self.calls.request.tools
         if options.get("tool_choice") == "none" or self.calls.request.tool_choice.must_call:
             return callers

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from shared.reading.limits import ReadLimits
+from shared.reading.office_parts import read_part, related
+from shared.reading.packages import package, parse_xml
 from shared.retrieval import day_in
 
 _LONGEST_HEAD = 64 * 1024
@@ -47,9 +49,6 @@ def _pdf(data: bytes, _limits: ReadLimits) -> Iterable[str]:
 
 def _office(data: bytes, limits: ReadLimits) -> Iterator[str]:
     """Source: ECMA-376 Part 2, 8 'Core Properties'."""
-    from shared.reading.office_parts import related
-    from shared.reading.packages import package
-
     with package(data, limits) as parts:
         for one in related(parts, ""):
             if one.kind == "core-properties":
@@ -58,8 +57,6 @@ def _office(data: bytes, limits: ReadLimits) -> Iterator[str]:
 
 def _open_document(data: bytes, limits: ReadLimits) -> Iterator[str]:
     """Source: OpenDocument 1.3, part 3, 4.3 'Non-RDF Metadata'."""
-    from shared.reading.packages import package
-
     with package(data, limits) as parts:
         yield from _texts(parts, "meta.xml", limits, "{*}meta/{*}date", "{*}meta/{*}creation-date")
 
@@ -67,7 +64,6 @@ def _open_document(data: bytes, limits: ReadLimits) -> Iterator[str]:
 def _epub(data: bytes, limits: ReadLimits) -> Iterator[str]:
     """Source: EPUB 3.3, 5.5 'Metadata section'."""
     from shared.reading.epub import root_file
-    from shared.reading.packages import package
 
     paths = "{*}metadata/{*}meta[@property='dcterms:modified']", "{*}metadata/{*}date"
     with package(data, limits) as parts:
@@ -76,9 +72,6 @@ def _epub(data: bytes, limits: ReadLimits) -> Iterator[str]:
 
 def _texts(parts: zipfile.ZipFile, name: str, limits: ReadLimits, *paths: str) -> Iterator[str]:
     """The texts of the elements at these paths in a part."""
-    from shared.reading.office_parts import read_part
-    from shared.reading.packages import parse_xml
-
     root = parse_xml(read_part(parts, name, limits))
     yield from (element.text or "" for path in paths for element in root.iterfind(path))
 

@@ -20,12 +20,7 @@ _CHAPTER_TYPES = {"application/xhtml+xml", "text/html", "application/xml", "text
 
 
 def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read a book, without its table of contents.
-
-    Raises:
-        UnreadableError: it is protected against copying.
-        ReadLimitError: it holds too much.
-    """
+    """Read a book, without its table of contents."""
     pages: list[Page] = []
     size = 0
     with package(data, limits) as parts:

@@ -28,12 +28,12 @@ _LONGEST_NAME = 200
 _LONGEST_HEADER = 10_000
 """Characters of a header that are read."""
 
-type ReadFile = Callable[[bytes, str], list[Page]]
+type _ReadAttachment = Callable[[bytes, str], list[Page]]
 """Reads an attachment: its bytes and the suffix of its name."""
 
 
 def read_mail(
-    data: bytes, read_file: ReadFile, suffixes: Collection[str], limits: ReadLimits = DOCUMENT_LIMITS
+    data: bytes, read_file: _ReadAttachment, suffixes: Collection[str], limits: ReadLimits = DOCUMENT_LIMITS
 ) -> list[Page]:
     """Read an e-mail (`.eml`) with its attachments, and e-mails that are attached with theirs.
 
@@ -42,24 +42,20 @@ def read_mail(
         read_file: Reads an attachment that is no e-mail.
         suffixes: The formats that it reads.
         limits: What the e-mail may hold, with all attachments.
-
-    Raises:
-        UnreadableError: it is no e-mail.
-        ReadLimitError: it holds too much.
     """
     check_limit(data.count(b"\n--"), 10 * limits.parts, "lines that may begin a part")
     message = message_from_bytes(data, policy=policy.compat32)  # newer policies fail on headers of many real e-mails
     if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
         raise UnreadableError("is no e-mail.")
-    reader = _Reader(read_file, suffixes, limits)
+    reader = _Mail(read_file, suffixes, limits)
     text = "\n\n".join(reader.mail(message, 0))
     return [Page(text, left_out=tuple(reader.left_out))]
 
 
-class _Reader:
+class _Mail:
     """Reads one e-mail, and counts what it holds."""
 
-    def __init__(self, read_file: ReadFile, suffixes: Collection[str], limits: ReadLimits) -> None:
+    def __init__(self, read_file: _ReadAttachment, suffixes: Collection[str], limits: ReadLimits) -> None:
         self._read_file = read_file
         self._suffixes = suffixes
         self._limits = limits

@@ -24,12 +24,7 @@ Source: HTML standard, 'prescan a byte stream' (1024 there; real pages have it l
 
 
 def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
-    """Convert an HTML file to Markdown.
-
-    Raises:
-        UnreadableError: it is not text.
-        ReadLimitError: it holds too much markup.
-    """
+    """Convert an HTML file to Markdown."""
     check_limit(len(data), limits.markup_bytes, MARKUP)
     start = data[:_CHARSET_SEARCH_BYTES]
     declared = _META_CHARSET.search(start) or _XML_ENCODING.search(start)

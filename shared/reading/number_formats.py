@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 )
 _NOT_COVERED = re.compile(r"[eE][+-]|[ymdhsgbYMDHSGB]|/|@")
 """Powers of ten, dates, words such as General, fractions and texts, outside of quotes."""
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _LONGEST_CODE = 255
 """Characters of a format; Excel takes no longer ones."""
 _EXACT = 10**15
@@ -109,7 +109,7 @@ def _sections(code: str) -> tuple[_Format | None, ...] | None:
 
 
 def _section(code: str) -> _Format | None:
-    if _NOT_COVERED.search(_LITERAL.sub("", code)):
+    if _NOT_COVERED.search(LITERAL.sub("", code)):
         return None
     texts = ["", ""]
     number = ""

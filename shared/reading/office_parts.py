@@ -13,13 +13,12 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from shared.reading.limits import ReadLimits, check_limit
-from shared.reading.number_formats import plain_number
+from shared.reading.number_formats import LITERAL, plain_number
 from shared.reading.packages import MARKUP, local_name, parse_xml
 from shared.reading.tables import markdown_table
 
 _FIRST_DAY = dt.datetime(1899, 12, 30)  # noqa: DTZ001 (days have no time zone)
 _LAST_DAY = 2_958_465
-_LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _COMMENTS = ("comment", "threadedComment", "cm", "reply")
 
 
@@ -50,11 +49,7 @@ def related(parts: zipfile.ZipFile, name: str) -> list[Related]:
 
 
 def read_part(parts: zipfile.ZipFile, name: str, limits: ReadLimits) -> bytes:
-    """Read a part that is parsed as a whole.
-
-    Raises:
-        ReadLimitError: it is too large.
-    """
+    """Read a part that is parsed as a whole, if it is not too large."""
     check_limit(parts.getinfo(name).file_size, limits.xml_bytes, MARKUP)
     return parts.read(name)
 
@@ -70,11 +65,7 @@ def comments_of(xml: bytes) -> Iterator[tuple[str, str]]:
 
 
 def chart_text(xml: bytes, limits: ReadLimits) -> str:
-    """The title of a chart, and its values as a table: a row for each category, a column for each series.
-
-    Raises:
-        ReadLimitError: it has too many values.
-    """
+    """The title of a chart, and its values as a table: a row for each category, a column for each series."""
     chart = parse_xml(xml)
     title = "".join(text.text or "" for text in chart.iterfind("{*}chart/{*}title//{*}t"))
     categories: dict[int, str] = {}
@@ -95,7 +86,7 @@ def _points(series: Element, *kinds: str) -> Iterator[tuple[int, str]]:
     """The values of one of these kinds that a chart keeps, by their place."""
     for data in chain.from_iterable(series.iterfind(f"{{*}}{kind}") for kind in kinds):
         yield from ((0, text.text or "") for text in data.iterfind("{*}v"))
-        codes = (_LITERAL.sub("", code.text or "") for code in data.iterfind("{*}numRef/{*}numCache/{*}formatCode"))
+        codes = (LITERAL.sub("", code.text or "") for code in data.iterfind("{*}numRef/{*}numCache/{*}formatCode"))
         code = next(codes, None)
         for point in data.iterfind(".//{*}pt"):
             value = "".join(text.text or "" for text in point.iterfind("{*}v"))

@@ -36,18 +36,13 @@ type _Cell = tuple[str, int, int]
 
 
 def read_open_document(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read an OpenDocument file.
-
-    Raises:
-        UnreadableError: it is protected by a password.
-        ReadLimitError: it holds too much.
-    """
+    """Read an OpenDocument file."""
     with package(data, limits) as parts:
         check_markup(parts, limits.xml_bytes, limits.xml_tags)
         names = set(parts.namelist())
         if _MANIFEST in names and b"encryption-data" in parts.read(_MANIFEST):
             raise UnreadableError("is protected by a password; save it without one.")
-        reader = _Reader(parts, names, limits)
+        reader = _OpenDocument(parts, names, limits)
         body = next(iter(child for child in reader.content if local_name(child) == "body"))
         (kind,) = [child for child in body if local_name(child) in ("text", "spreadsheet", "presentation")]
         return [*reader.pages(kind)]
@@ -63,7 +58,7 @@ def _count(element: Element, name: str) -> int:
     return max(int(value), 1) if value.isdecimal() else 1
 
 
-class _Reader:
+class _OpenDocument:
     """Reads the parts of one file."""
 
     def __init__(self, parts: zipfile.ZipFile, names: set[str], limits: ReadLimits) -> None:

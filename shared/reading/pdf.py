@@ -33,12 +33,7 @@ _NEARLY_ALL = 0.8
 
 
 def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read all pages of a PDF, numbered physically from 1, those without text too.
-
-    Raises:
-        UnreadableError: the PDF is protected by a password, or damaged.
-        ReadLimitError: it has more pages or characters than it may have.
-    """
+    """Read all pages of a PDF, numbered physically from 1, those without text too."""
     lines: list[list[Line]] = []
     blank: list[bool] = []
     characters = 0
@@ -55,11 +50,7 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
 
 
 def times_of_pdf(data: bytes) -> list[str]:
-    """When a PDF was last changed, and when it was made, as its information dictionary has it.
-
-    Raises:
-        UnreadableError: the PDF is protected by a password, or damaged.
-    """
+    """Return when a PDF was last changed, and when it was made, as its information dictionary says."""
     with _opened(data) as document:
         return [document.get_metadata_value(key) for key in ("ModDate", "CreationDate")]
 
@@ -76,9 +67,6 @@ def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]
 
     Returns:
         The number and the JPEG of each page that can be rendered.
-
-    Raises:
-        UnreadableError: the PDF is protected by a password, or damaged.
     """
     images: list[tuple[int, bytes]] = []
     with _opened(data) as document:
@@ -90,7 +78,11 @@ def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]
 
 @contextmanager
 def _opened(data: bytes) -> Generator[PdfDocument]:
-    """Open a PDF, and keep other threads from using PDFium until it is closed."""
+    """Open a PDF, and keep other threads from using PDFium until it is closed.
+
+    Raises:
+        UnreadableError: the PDF is protected by a password, or damaged.
+    """
     try:
         with _PDFIUM_LOCK, closing(PdfDocument(data)) as document:
             yield document
@@ -115,12 +107,12 @@ def _to_jpeg(page: PdfPage) -> bytes:
 
 def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
     """The visible lines of a page, in the order of the file, with a line for each row of a table."""
-    turn = _Turn(_quarter_turns(text_page), *page.get_mediabox())
-    lines = [[_word(text_page, characters, turn) for characters in _words(run)] for run in _runs(text_page)]
-    return lines_of(find_tables(lines, *ruling_lines(page, turn.point)), turn.height)
+    rotation = _Rotation(_quarter_turns(text_page), *page.get_mediabox())
+    lines = [[_word(text_page, characters, rotation) for characters in _words(run)] for run in _runs(text_page)]
+    return lines_of(find_tables(lines, *ruling_lines(page, rotation.point)), rotation.height)
 
 
-class _Turn:
+class _Rotation:
     """Turns places on a page whose text does not run from left to right, as on pages that are shown turned.
 
     Args:
@@ -149,7 +141,7 @@ def _quarter_turns(text_page: PdfTextPage) -> int:
         for index in range(0, count, max(1, count // _ANGLES_SAMPLED))
         if not chr(raw.FPDFText_GetUnicode(text_page, index)).isspace()
     )
-    return next((turn for turn, found in turns.items() if found >= _NEARLY_ALL * turns.total()), 0)
+    return next((rotation for rotation, found in turns.items() if found >= _NEARLY_ALL * turns.total()), 0)
 
 
 def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
@@ -178,10 +170,10 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return words if words[-1] else words[:-1]
 
 
-def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], turn: _Turn) -> Word:
+def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], rotation: _Rotation) -> Word:
     units = "".join(chr(code) for _, code in characters)
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
-    corners = [turn.point(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
+    corners = [rotation.point(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
     return Word(
         units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         min(x for x, _ in corners),

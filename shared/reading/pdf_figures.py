@@ -3,9 +3,9 @@
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from copy import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from shared.reading.pdf_words import Piece, Table, Word, pieces_of, side_by_side
+from shared.reading.pdf_words import Piece, Table, Word, box_around, pieces_of, side_by_side
 
 _FIGURE = re.compile(
     r"[A-Z]{0,3}[$€£¥]?\s?[(+−–-]?\s?[$€£¥]?\s?"
@@ -178,10 +178,7 @@ def _with_head(table: Table, head: Sequence[Sequence[Piece]]) -> Table:
     if has_head:
         texts = [[*above, own] for above, own in zip(texts, first, strict=True)]
     row = tuple(" ".join(dict.fromkeys(filter(None, parts))) for parts in texts)
-    pieces = [piece for one in head for piece in one]
-    box = Word(
-        "", table.boxes[0].left, table.boxes[0].right, min(one.bottom for one in pieces), max(one.top for one in pieces)
-    )
+    box = replace(box_around(chain.from_iterable(head)), left=table.boxes[0].left, right=table.boxes[0].right)
     skipped = int(has_head)
     boxes = (replace(box, bottom=table.boxes[0].bottom) if has_head else box, *table.boxes[skipped:])
     return replace(table, rows=(row, *table.rows[skipped:]), boxes=boxes)

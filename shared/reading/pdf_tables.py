@@ -7,7 +7,7 @@ column after the other, while tables are written row by row.
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from shared.reading import pdf_words
 from shared.reading.pdf_figures import joined_text, with_heads, without_columns_of_signs
@@ -187,7 +187,7 @@ def _aligned_table(rows: Sequence[Row]) -> Table | None:
     cells = [_cells(row, gaps) for row in rows]
     if len(gaps) == 1 and _is_list([row[0] for row in cells if row[0]]):
         return None
-    boxes = [_box(row) for row in rows]
+    boxes = [pdf_words.box_around(chain.from_iterable(row)) for row in rows]
     edges = [min(box.left for box in boxes), *(edge for gap in gaps for edge in gap), max(box.right for box in boxes)]
     joined = without_columns_of_signs(cells, [range(len(row)) for row in cells])
     return Table(
@@ -222,14 +222,3 @@ def _at_gaps(piece: Piece, gaps: Sequence[tuple[float, float]]) -> list[Sequence
         if any(word.right <= right and after.left >= left and after.left > word.right for left, right in gaps)
     ]
     return [piece.words[start:end] for start, end in pairwise([0, *cuts, len(piece.words)])]
-
-
-def _box(row: Row) -> Word:
-    pieces = [piece for cell in row for piece in cell]
-    return Word(
-        "",
-        min(piece.left for piece in pieces),
-        max(piece.right for piece in pieces),
-        min(piece.bottom for piece in pieces),
-        max(piece.top for piece in pieces),
-    )

@@ -1,7 +1,7 @@
 """Words on a page of a PDF, and what they make: pieces of lines, and tables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -118,6 +118,18 @@ def side_by_side(one: Word | Piece, other: Word | Piece) -> bool:
 def middle(box: Word | Piece) -> float:
     """Height of the middle of a box."""
     return (box.bottom + box.top) / 2
+
+
+def box_around(boxes: Iterable[Word | Piece]) -> Word:
+    """The box around others, at least one."""
+    boxes = [*boxes]
+    return Word(
+        "",
+        min(box.left for box in boxes),
+        max(box.right for box in boxes),
+        min(box.bottom for box in boxes),
+        max(box.top for box in boxes),
+    )
 
 
 def white_columns(pieces: Sequence[Piece], rows: int) -> list[tuple[float, float]]:

@@ -83,12 +83,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
 
 def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
-    """Convert a file in Rich Text Format to text, with its tables in Markdown and without its pictures.
-
-    Raises:
-        UnreadableError: it is not in this format.
-        ReadLimitError: it holds too much.
-    """
+    """Convert a file in Rich Text Format to text, with its tables in Markdown and without its pictures."""
     from striprtf.striprtf import rtf_to_text
 
     if not data.lstrip().startswith(_RTF_START):

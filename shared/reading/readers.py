@@ -128,6 +128,8 @@ def read_all_pages(
 ) -> list[Page]:
     """Read all pages of a file, with or without text. A hostile file can make it crash or never end: see `sandbox`.
 
+    The readers of single formats raise the same errors. Any other error of theirs means that the file is damaged.
+
     Args:
         data: The bytes of the file.
         suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `READERS`.
@@ -135,7 +137,7 @@ def read_all_pages(
         limits: What the file may hold.
 
     Raises:
-        UnreadableError: the file is damaged, protected, empty or too large.
+        UnreadableError: the file is damaged, protected, empty, too large, or of an old version of its format.
         ReadLimitError: it holds more than it may hold.
         OSError: this machine cannot read it now.
     """

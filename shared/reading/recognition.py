@@ -75,10 +75,6 @@ def recognize(data: bytes, numbers: Sequence[int]) -> list[Page]:
 
     Returns:
         The pages, those without text too.
-
-    Raises:
-        UnreadableError: the file is damaged, or of another format.
-        ReadLimitError: an image has more pages or pixels than it may have.
     """
     if numbers:
         pages = render_pages(data, numbers)

@@ -36,12 +36,7 @@ _DIAGRAM_DATA = "diagramData"
 
 
 def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read a presentation (`.pptx`, `.pptm`). Hidden slides, and what is the same on each slide, are left out.
-
-    Raises:
-        UnreadableError: it is protected by a password, or of an old version.
-        ReadLimitError: it holds too much.
-    """
+    """Read a presentation (`.pptx`, `.pptm`). Hidden slides, and what is the same on each slide, are left out."""
     with package(data, limits, (".ppt", ".pptx")) as parts:
         check_markup(parts, limits.xml_bytes, limits.xml_tags)
     slides = Presentation(BytesIO(data)).slides

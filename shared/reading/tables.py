@@ -57,9 +57,6 @@ def read_delimited(text: str, delimiter: str | None = None, limits: ReadLimits =
         text: The content of the file.
         delimiter: What separates the values; None: it is found from the first rows.
         limits: What the file may hold.
-
-    Raises:
-        ReadLimitError: it holds too many cells.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     if named := _NAMED_DELIMITER.match(text):

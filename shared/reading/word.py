@@ -31,15 +31,10 @@ _DEEPEST_STYLE = 20
 
 
 def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
-    """Convert a Word document to Markdown, without its pictures.
-
-    Raises:
-        UnreadableError: it is encrypted, or of an old version.
-        ReadLimitError: it holds too many parts or too much markup.
-    """
+    """Convert a Word document to Markdown, without its pictures."""
     with package(data, limits, (".doc", ".docx")) as parts:
         check_markup(parts, limits.markup_bytes, limits.tags)
-        document = _Document(parts, limits)
+        document = _WordDocument(parts, limits)
         written = document.written()
     without_images = mammoth.images.img_element(lambda _: {})
     converted = mammoth.convert_to_html(written, convert_image=without_images, style_map=_TITLE_STYLE)
@@ -49,7 +44,7 @@ def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     return text
 
 
-class _Document:
+class _WordDocument:
     """The parts of one document."""
 
     def __init__(self, parts: zipfile.ZipFile, limits: ReadLimits) -> None:

@@ -29,12 +29,7 @@ _CELLS = "cells"
 
 
 def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets are left out.
-
-    Raises:
-        UnreadableError: it is protected by a password.
-        ReadLimitError: it holds too much.
-    """
+    """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets are left out."""
     formats: dict[str, _Formats] = {}
     around: dict[str, str] = {}
     if data.startswith(_ZIP_FILE):
@@ -110,11 +105,7 @@ def _repeat_merged(rows: list[list[str]], sheet: calamine.CalamineSheet, limits:
 
 
 def _formats_of_sheets(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, _Formats]:
-    """Number formats by the name of the sheet.
-
-    Raises:
-        ReadLimitError: a sheet has too many cells, counted as the area that they are in.
-    """
+    """Number formats by the name of the sheet. The cells of a sheet are counted as the area that they are in."""
     codes = _codes_of_styles(parts)
     sheets = {sheet.get("name", ""): name for sheet, name in _sheet_parts(parts)}
     return {sheet: _formats_of_cells(parts, name, codes, limits) for sheet, name in sheets.items()}
