@@ -217,7 +217,7 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
 
 def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | None:
     if settings.embeddings == "local":
-        from shared.reading.local_embedder import LocalEmbedder
+        from shared.reading.local_models import LocalEmbedder
 
         return LocalEmbedder()
     connections = OpenAIConnection.for_embeddings(settings)
@@ -232,7 +232,7 @@ def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | No
 
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
     if settings.ocr == "local":
-        from shared.reading.local_recognition import LocalRecognition
+        from shared.reading.local_models import LocalRecognition
 
         return LocalRecognition()
     if not settings.document_intelligence_endpoint:

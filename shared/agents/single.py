@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from copy import replace
-from functools import partial
 from typing import assert_never
 
 import agent_framework as af
@@ -56,6 +55,10 @@ async def run_agent(
         yield event
 
 
+async def _before_run(_: object) -> None:
+    """Send nothing: no agent works yet."""
+
+
 class _AgentTurn:
     """One agent at work on one request."""
 
@@ -79,8 +82,8 @@ class _AgentTurn:
         self._toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
         self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that a person is asked for, if the turn pauses."""
-        self._put: _Put | None = None
-        """Sends the events; None before `run`."""
+        self._put: _Put = _before_run
+        """Sends the events."""
         self._instructions = single_instructions(agent, tools, request, attached=has_attachments(self._conversation))
         self._prompt_version = version_of(self._instructions)
         self._started: events.CompletionStarted | None = None
@@ -94,11 +97,7 @@ class _AgentTurn:
         return {passage.sourcepage for passage in self._toolbox.passages} | citable_in(self._conversation)
 
     async def run(self, put: _Put) -> None:
-        """Let the agent answer, and hand over its events.
-
-        Raises:
-            SwitchboardError: the error of the model or the retriever.
-        """
+        """Let the agent answer, and send its events. Errors are those of `run_agent`."""
         self._put = put
         if self._request.overrides.show_progress:
             self._lane.put = put
@@ -117,7 +116,7 @@ class _AgentTurn:
                 slots=asyncio.Semaphore(),
                 lane=self._lane,
             ),
-            hear=partial(self._hear, put),
+            hear=self._hear,
         )
         agent = af.Agent(
             client,
@@ -134,50 +133,49 @@ class _AgentTurn:
                 raise cause_of(error) from error
             tell(client.output.usage, None)
         await self._lane.end(client.output.usage)
-        await self._open(put)
+        await self._open()
         if finished := client.output.finished:
             reason = "consent" if self.opened else finished.reason
             await put(replace(finished, reason=reason, usage=client.output.usage))
 
     async def _tell(self, event: events.ToolStarted | events.ToolEnded) -> None:
-        if self._put:
-            await self._open(self._put)
-            await self._put(event)
+        await self._open()
+        await self._put(event)
 
-    async def _hear(self, put: _Put, event: ModelEvent) -> None:
+    async def _hear(self, event: ModelEvent) -> None:
         match event:
             case events.CompletionStarted():
                 self._started = self._started or event
                 self._is_in_text = False
             case ModelText():
-                await self._open(put)
+                await self._open()
                 if not self._is_in_text and self._calls_with_text:
-                    await put(ModelText("\n\n"))
+                    await self._put(ModelText("\n\n"))
                 self._calls_with_text += not self._is_in_text
                 self._is_in_text = True
-                await put(event)
+                await self._put(event)
             case events.ReasoningDelta():
-                await self._open(put)
-                await put(event)
+                await self._open()
+                await self._put(event)
             case events.FilterAnnotation():
                 if self._calls_told is not None:
-                    await put(event)
+                    await self._put(event)
             case ToolCall():
                 if event.name in self._callers_tools:
-                    await put(event)
+                    await self._put(event)
             case ModelFinished():
                 pass  # `run` hands over the last one, which ends the answer
             case _:
                 assert_never(event)
 
-    async def _open(self, put: _Put) -> None:
+    async def _open(self) -> None:
         """Send `Retrieved` before the text, and again after more calls; the first time also `CompletionStarted`."""
         count = len(self._toolbox.inputs)
         if count == self._calls_told:
             return
-        await put(self._retrieved())
+        await self._put(self._retrieved())
         if self._calls_told is None and self._started:
-            await put(self._started)
+            await self._put(self._started)
         self._calls_told = count
 
     def _retrieved(self) -> events.Retrieved:

@@ -10,7 +10,7 @@ import msgspec
 
 from shared.budgets import Clock, Limits
 from shared.budgets.standing import DAY, Standing, limit_headers
-from shared.budgets.usage import Usage
+from shared.budgets.usage import Consumption
 from shared.chat_types import PartHealth
 from shared.errors import RateLimited
 from shared.settings import Settings
@@ -42,13 +42,13 @@ class Account:
     def __init__(self, digest: str) -> None:
         self.digest = digest
         """Identifies the caller among all instances."""
-        self.here = Usage()
+        self.here = Consumption()
         """What was counted at this instance, by its monotonic clock."""
-        self.untold = Usage()
+        self.untold = Consumption()
         """The part of it that the other instances do not know, by the clock in UTC."""
         self.since: float | None = None
         """Since when other instances should be asked or told, by the monotonic clock; None: they need not."""
-        self.told = Usage()
+        self.told = Consumption()
         """What all instances had used when it was exchanged last, by the clock in UTC."""
         self.row: tuple[int, str | None] | None = None
         """The day of the exchange and the ETag of what is stored; None: there was no exchange."""
@@ -86,7 +86,7 @@ class Ledger:
         self.all = Account(ALL)
         """What all callers together have used."""
         self._accounts: OrderedDict[str, Account] = OrderedDict()
-        self._remembered: OrderedDict[str, Usage] = OrderedDict()
+        self._remembered: OrderedDict[str, Consumption] = OrderedDict()
         self._untold: dict[str, Account] = {}
         self.changed: Callable[[bool], None] | None = None
         """Called when there is something to tell, and whether it has to be told at once; `SharedCounts` sets it."""
@@ -191,7 +191,7 @@ class Ledger:
             waiting = filter(self.is_urgent, waiting)
         return list(islice(waiting, _MOST_TOLD))
 
-    def told(self, account: Account, used: Usage, sent: Usage) -> None:
+    def told(self, account: Account, used: Consumption, sent: Consumption) -> None:
         """Note that an account was exchanged.
 
         Args:
@@ -228,7 +228,7 @@ class Ledger:
             self._accounts.move_to_end(key)
             return account
         digest = sha256(key.encode(errors="replace")).hexdigest()[:16]
-        used = self._remembered.pop(digest, Usage())
+        used = self._remembered.pop(digest, Consumption())
         account = self._untold.get(digest)
         if account is None:
             account = Account(digest)
@@ -237,7 +237,7 @@ class Ledger:
         if len(self._accounts) > self._most_callers:
             _, forgotten = self._accounts.popitem(last=False)
             if tokens := forgotten.tokens_on(self.today):
-                self._remembered[forgotten.digest] = Usage(tokens=tokens, day=self.today)
+                self._remembered[forgotten.digest] = Consumption(tokens=tokens, day=self.today)
                 if len(self._remembered) > _MOST_REMEMBERED:
                     self._remembered.popitem(last=False)
         return account

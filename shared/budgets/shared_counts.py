@@ -36,7 +36,7 @@ from azure.data.tables.aio import TableClient, TableServiceClient
 
 from shared.budgets.ledger import Account, Ledger, Scope
 from shared.budgets.standing import DAY
-from shared.budgets.usage import Usage
+from shared.budgets.usage import Consumption
 from shared.chat_types import PartHealth
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
@@ -70,7 +70,7 @@ class _Sum(msgspec.Struct, frozen=True):
 
     at: float
     """When it was copied, in Unix time."""
-    usage: Usage
+    usage: Consumption
     """What the group had used then."""
 
 
@@ -219,8 +219,8 @@ class SharedCounts:
         self._ledger.told(self._ledger.all, used, sent)
 
     async def _added(
-        self, table: TableClient, day: int, keys: tuple[str, str], account: Account, untold: Usage
-    ) -> tuple[Usage, Usage]:
+        self, table: TableClient, day: int, keys: tuple[str, str], account: Account, untold: Consumption
+    ) -> tuple[Consumption, Consumption]:
         """Add to a row; return what is in it then, and what was added. With nothing to add the row is read only.
 
         Nothing is added if other instances were faster each time.
@@ -238,7 +238,7 @@ class SharedCounts:
             if etag is None:
                 entity = await found(table, *keys)
                 # A row that is not there goes on from what is known: at midnight, the requests of the last minute.
-                used = msgspec.json.decode(entity["usage"], type=Usage) if entity else account.told
+                used = msgspec.json.decode(entity["usage"], type=Consumption) if entity else account.told
                 etag = entity.metadata["etag"] if entity else None
                 if not sent or (entity and entity["by"] == name):  # added, by a request whose answer was lost
                     account.row = (day, etag)
@@ -250,7 +250,7 @@ class SharedCounts:
                 account.row = (day, etag)
                 return new, sent
         account.row = (day, None)
-        return used, Usage()
+        return used, Consumption()
 
     async def _table_of(self, day: int) -> TableClient:
         """Return the table of a day. The first time it is made, and those of earlier days are deleted."""

@@ -12,7 +12,7 @@ STEPS = MINUTE // STEP_SECONDS + 1
 """Number of steps that overlap the last minute; the oldest counts until it is entirely over."""
 
 
-class Usage(msgspec.Struct):
+class Consumption(msgspec.Struct):
     """Requests by their step, and tokens of a day. Instances exchange it as JSON."""
 
     steps: dict[int, int] = {}
@@ -47,7 +47,7 @@ class Usage(msgspec.Struct):
         self.tokens = self.tokens_on(day) + count
         self.day = day
 
-    def add(self, other: "Usage") -> Self:
+    def add(self, other: "Consumption") -> Self:
         """Add what another counted; of two days the later one counts."""
         for step, count in other.steps.items():
             self.steps[step] = self.steps.get(step, 0) + count
@@ -55,7 +55,7 @@ class Usage(msgspec.Struct):
             self.count_tokens(other.tokens, other.day)
         return self
 
-    def subtract(self, part: "Usage") -> None:
+    def subtract(self, part: "Consumption") -> None:
         """Take away what was copied from it earlier, as far as it is still counted."""
         for step in part.steps.keys() & self.steps.keys():
             self.steps[step] -= part.steps[step]
@@ -64,9 +64,9 @@ class Usage(msgspec.Struct):
         if part.day == self.day:
             self.tokens -= part.tokens
 
-    def copy(self) -> "Usage":
+    def copy(self) -> "Consumption":
         """Return one that counts on by itself."""
-        return Usage(dict(self.steps), self.tokens, self.day)
+        return Consumption(dict(self.steps), self.tokens, self.day)
 
     def __bool__(self) -> bool:
         """Whether anything was counted."""

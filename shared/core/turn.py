@@ -111,19 +111,7 @@ def _retrieved(
 
 
 async def run_task(request: ChatRequest, context: RequestContext, model: ChatModel) -> AsyncGenerator[ChatEvent]:
-    """Do a task of the front end, such as a chat's title, from the words of the request alone.
-
-    Args:
-        request: The task.
-        context: Caller and deadline of the request.
-        model: Does it.
-
-    Yields:
-        As `run_turn`; there are no sources.
-
-    Raises:
-        SwitchboardError: the model failed.
-    """
+    """Do a task of the front end, such as a chat's title, from the words of the request alone; else as `run_turn`."""
     prompt = task_prompt(request, fit_history(request.messages[:-1]))
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))

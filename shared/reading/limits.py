@@ -12,15 +12,6 @@ MAX_SCANNED_PAGES = 500
 """Scanned pages of a document that are recognized here, without Document Intelligence."""
 MAX_SCAN_PIXELS = 60_000_000
 """Pixels of an image to be recognized: an A3 page at 500 dots an inch."""
-MAX_SCAN_MEMORY_BYTES = 3 * 1024 * 1024 * 1024
-"""Address space of the process that recognizes pages; libraries and models alone take half of it."""
-MAX_SCAN_READ_SECONDS = 300.0
-"""Time to recognize one page. It takes 2 to 6 seconds on a free core."""
-
-MAX_EMBEDDING_MEMORY_BYTES = 1024 * 1024 * 1024
-"""Address space of the process that makes vectors. The model and its libraries take a third of it."""
-MAX_EMBEDDING_SECONDS = 120.0
-"""Time to make the vectors of a few texts. A passage takes a quarter of a second of a free core, the longest two."""
 
 
 class ReadLimitError(UnreadableError):

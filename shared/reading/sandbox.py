@@ -81,8 +81,8 @@ class Sandbox:
             Unavailable: too many files are read now, or no process can be started.
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
-        reply = await self._run(messages.ReadTask(suffix, charset, self._limits), data, caller, kept)
-        return reply.pages if isinstance(reply, messages.PagesRead) else []
+        task = messages.ReadTask(suffix, charset, self._limits)
+        return (await self._run(messages.PagesRead, task, data, caller, kept)).pages
 
     @property
     def keeps_readers(self) -> bool:
@@ -107,8 +107,8 @@ class Sandbox:
         """
         if not self._kept:
             return await asyncio.to_thread(_split_here, texts, limit)
-        reply = await self._run(messages.SplitTask([name], limit, terms), msgspec.msgpack.encode(texts), "", self._kept)
-        return reply if isinstance(reply, messages.TextsSplit) else messages.TextsSplit("", [], None)
+        task, data = messages.SplitTask([name], limit, terms), msgspec.msgpack.encode(texts)
+        return await self._run(messages.TextsSplit, task, data, kept=self._kept)
 
     async def split_files(
         self, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
@@ -129,38 +129,36 @@ class Sandbox:
         task = messages.SplitFilesTask(messages.SplitTask([name for name, _ in files], limit, terms), self._limits)
         data = msgspec.msgpack.encode([file for _, file in files])
         try:
-            reply = await self._run(task, data, "", self._kept)
+            found = (await self._run(messages.FilesSplit, task, data, kept=self._kept)).files
         except ReadLimitError as error:
             if len(files) == 1:
                 return [error]
             # One of them takes too much: the others must not fail for it.
             return [(await self.split_files([file], limit, terms=terms))[0] for file in files]
-        found = reply.files if isinstance(reply, messages.FilesSplit) else []
         return [_ERRORS[one.kind](one.reason) if isinstance(one, messages.Refused) else one for one in found]
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
-        reply = await self._run(messages.RenderTask([*numbers]), data, "")
-        return reply.images if isinstance(reply, messages.PagesRendered) else []
+        return (await self._run(messages.PagesRendered, messages.RenderTask([*numbers]), data)).images
 
     async def recognize(self, data: bytes, numbers: Sequence[int]) -> list[Page]:
         """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
-        reply = await self._run(messages.RecognizeTask([*numbers]), data, "")
-        return reply.pages if isinstance(reply, messages.PagesRead) else []
+        return (await self._run(messages.PagesRead, messages.RecognizeTask([*numbers]), data)).pages
 
     async def embed(self, texts: Sequence[str], *, questions: bool) -> bytes:
         """Make vectors of texts: as `embedding.embed`, errors of `read`."""
-        reply = await self._run(messages.EmbedTask(questions), msgspec.msgpack.encode(texts), "")
-        return reply.vectors if isinstance(reply, messages.TextsEmbedded) else b""
+        task, data = messages.EmbedTask(questions), msgspec.msgpack.encode(texts)
+        return (await self._run(messages.TextsEmbedded, task, data)).vectors
 
     async def aclose(self) -> None:
         """End the readers that are kept."""
         if self._kept:
             await self._kept.aclose()
 
-    async def _run(
-        self, task: messages.Task, data: bytes, caller: str, kept: KeptReaders | None = None
-    ) -> messages.Reply:
+    async def _run[Reply: messages.Reply](
+        self, kind: type[Reply], task: messages.Task, data: bytes, caller: str = "", kept: KeptReaders | None = None
+    ) -> Reply:
+        """Have a reader do a task, which it answers with a reply of this kind, or refuses."""
         job = messages.Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
         async with self._free_reader(caller):
             try:
@@ -170,6 +168,8 @@ class Sandbox:
                 raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, messages.Refused):
             raise _ERRORS[reply.kind](reply.reason)
+        if not isinstance(reply, kind):  # a hostile file has led the reader astray
+            raise UnreadableError("is damaged, or not of the format that its name says.")
         return reply
 
     @asynccontextmanager

@@ -26,14 +26,7 @@ _MAX_KEPT_BYTES = 32 * 1024 * 1024
 """Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main(models={!r})"
 
-_decoder = msgspec.msgpack.Decoder[messages.Reply](
-    messages.PagesRead
-    | messages.TextsSplit
-    | messages.FilesSplit
-    | messages.PagesRendered
-    | messages.TextsEmbedded
-    | messages.Refused
-)
+_decoder = msgspec.msgpack.Decoder[messages.Reply](messages.Reply.__value__)
 
 
 class _Server:

@@ -36,7 +36,7 @@ async def traced_turn(
     model: Peer,
     content: bool,
 ) -> AsyncGenerator[events.ChatEvent]:
-    """Pass on a turn's events as they come, and record them in a span.
+    """Pass on a turn's events as they come, and record them in a span; see `Tracing.turn`.
 
     Args:
         turn: The turn's events.

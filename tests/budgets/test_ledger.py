@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from shared.budgets import Clock, Limits
 from shared.budgets.ledger import Admission, Ledger
-from shared.budgets.usage import Usage
+from shared.budgets.usage import Consumption
 from shared.errors import RateLimited
 
 NOON = 20_000 * 86_400.0 + 43_200
@@ -167,11 +167,11 @@ def test_of_the_caller_that_called_longest_ago_the_requests_are_forgotten_and_no
 def test_what_all_instances_used_counts_and_requests_fade() -> None:
     clock = SetClock()
     ledger = Ledger(Limits(requests=10, tokens=100), Limits(), clock.clock)
-    used = Usage(tokens=100, day=ledger.today)
+    used = Consumption(tokens=100, day=ledger.today)
     for _ in range(8):
         used.count_request(clock.utc)
-    ledger.told(ledger.admit("a").account, Usage(dict(used.steps)), Usage())
-    ledger.told(ledger.admit("b").account, used.copy(), Usage())
+    ledger.told(ledger.admit("a").account, Consumption(dict(used.steps)), Consumption())
+    ledger.told(ledger.admit("b").account, used.copy(), Consumption())
     assert "100 tokens a day" in refused(ledger.admit("b"))[1]
     assert refused(ledger.admit("b"))[0] == 43_200
     clock.forward(70)
@@ -191,7 +191,7 @@ def test_a_tenth_of_a_limit_has_to_be_told_at_once() -> None:
     told = told_at(ledger)
     admitted(ledger, "a", 3)
     assert told == [False, False, True]
-    ledger.told(ledger.admit("a").account, Usage(), ledger.admit("a").account.untold.copy())
+    ledger.told(ledger.admit("a").account, Consumption(), ledger.admit("a").account.untold.copy())
     ledger.spend("b", 99)
     assert not told[-1]
     ledger.spend("c", 1)
@@ -206,7 +206,7 @@ def test_callers_are_exchanged_at_first_sight_and_then_when_they_have_waited() -
     assert ledger.due("at once") == []
     (account,) = ledger.due("soon")
     account.row = (ledger.today, "etag")
-    ledger.told(account, Usage(), account.untold.copy())
+    ledger.told(account, Consumption(), account.untold.copy())
     assert not ledger.waits
     ledger.spend("a", 1)
     assert (ledger.waits, ledger.due("soon")) == (True, [])
@@ -221,7 +221,7 @@ def test_a_caller_who_is_refused_is_asked_after_and_one_who_is_forgotten_is_told
     told_at(ledger)
     ledger.spend("a", 10)
     (account,) = ledger.due("at once")
-    ledger.told(account, Usage(tokens=10, day=ledger.today), account.untold.copy())
+    ledger.told(account, Consumption(tokens=10, day=ledger.today), account.untold.copy())
     assert ledger.admit("a").refusal
     assert ledger.waits
     ledger.spend("b", 5)

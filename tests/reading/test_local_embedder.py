@@ -12,7 +12,7 @@ from operator import mul
 import pytest
 
 from shared.errors import Unavailable
-from shared.reading.local_embedder import DIMENSIONS, LocalEmbedder
+from shared.reading.local_models import DIMENSIONS, LocalEmbedder
 from tests.reading.test_sandbox import children, server, wait_for_readers
 
 _MODELS = "shared.reading.embedding"

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from shared.reading import UnreadableError
-from shared.reading.limits import MAX_SCAN_MEMORY_BYTES, ReadLimitError
-from shared.reading.local_recognition import LocalRecognition
+from shared.reading.limits import ReadLimitError
+from shared.reading.local_models import MAX_SCAN_MEMORY_BYTES, LocalRecognition
 from shared.reading.readers import read_document
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from tests.kinds import one_in
