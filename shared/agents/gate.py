@@ -54,7 +54,7 @@ class CallServices:
     clear: Callable[[str], Awaitable[None]] | None = None
     """Checks what a model wrote before anything runs, and raises an error if refused; None: nothing is checked."""
     meter: TokenMeter | None = None
-    """Counts the calls in the caller's budget; None: nobody counts them."""
+    """Counts the calls in the caller's budget; None: there is no budget."""
     watch: WatchCall = unwatched_call
     """Traces the calls of servers' tools."""
 
@@ -84,7 +84,7 @@ class Gate:
         """Let the calls of a round begin.
 
         Raises:
-            Paused: a person has to be asked for some.
+            Paused: some of them need a person's consent.
         """
         self._places = {call.id: Place(self._agent, self._round, at) for at, call in enumerate(calls)}
         if self._services.book is None:

@@ -81,7 +81,7 @@ class _AgentTurn:
         used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
         self._toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
         self.opened: tuple[events.OpenCall, ...] = ()
-        """The calls that a person is asked for, if the turn pauses."""
+        """The calls that need a person's consent, if the turn pauses."""
         self._put: _Put = _before_run
         """Sends the events."""
         self._instructions = single_instructions(agent, tools, request, attached=has_attachments(self._conversation))

@@ -99,8 +99,8 @@ class _TeamTurn:
         Raises:
             RuntimeError: the framework ended its workflow before the team was done.
         """
-        told = put if self._request.overrides.show_progress else None
-        lanes = [Lane(agent.name, told) for agent in self._agents.agents]
+        report = put if self._request.overrides.show_progress else None
+        lanes = [Lane(agent.name, report) for agent in self._agents.agents]
         for lane in lanes:
             await lane.tell("waiting")
         services = call_services(self._parts, [*chain(*self._tools.values())], self._context, put)

@@ -126,8 +126,10 @@ class Toolbox:
                 # Of any other exception the framework would make a text for the model, and go on.
                 raise MiddlewareFailure("A tool failed.") from error
 
-        told = tool.definition
-        return _ToolFunction(name=told.name, description=told.description, func=run, input_model=told.parameters)
+        described = tool.definition
+        return _ToolFunction(
+            name=described.name, description=described.description, func=run, input_model=described.parameters
+        )
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Json]) -> str:
         """Run one call, and return a text for the model: the result, or what is wrong with the call."""

@@ -17,7 +17,7 @@ from shared.events import AgentMessage, DataPoint, Finished, OpenCall, Thought, 
 _IN_TURNS = (Pattern.SEQUENTIAL, Pattern.GROUP_CHAT)
 """Patterns in which each agent speaks after the others, within the same time."""
 _ENOUGH_WORDS = 250
-"""An agent that has time for so many words is not told to be brief."""
+"""An agent that has time for so many words need not be brief."""
 _SAFE_SHARE = 0.7
 """Share of the words that an agent has time for, since it also reads, searches and thinks."""
 _NOTHING_TO_ADD = "(nothing to add)"

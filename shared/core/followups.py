@@ -15,7 +15,7 @@ _BRACKETED = re.compile(r"(\S.{0,399}|.{1,390}\?[ \t]{0,9})>>[ \t]{0,9}")
 _LONGEST_REST = 420
 """Characters after which a line no longer matches."""
 _LONGEST_GAP = 400
-"""Characters of white space that belong to a marker, so that no more of it is held back and looked at again."""
+"""Characters of white space that belong to a marker, so that no more of it is held back and searched again."""
 _UNCLOSED = re.compile(r"(?!\s)(?!.*>>).{0,401}\Z")
 _UNCLOSED_PLAIN = re.compile(r"(?!\s)[^<>\n]{0,400}>?\Z")
 """The same for a marker that is not closed: the model had no room to finish the question."""

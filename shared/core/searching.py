@@ -66,12 +66,12 @@ async def rewrite_query(
 def _queries_in(call: ToolCall) -> list[str] | None:
     """Read the queries from a tool call; None if it has none that can be used, and does not say that none is needed."""
     try:
-        asked = msgspec.json.decode(call.arguments, type=_SearchArguments).search_queries
+        found = msgspec.json.decode(call.arguments, type=_SearchArguments).search_queries
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    told = [asked] if isinstance(asked, str) else asked[:_MOST_QUERIES]
-    queries = [text for query in told if (text := query.strip()) and len(text) <= _LONGEST_QUERY]
-    return queries or (None if told else [])
+    written = [found] if isinstance(found, str) else found[:_MOST_QUERIES]
+    queries = [text for query in written if (text := query.strip()) and len(text) <= _LONGEST_QUERY]
+    return queries or (None if written else [])
 
 
 async def search_all(retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext) -> SearchResult:

@@ -204,7 +204,7 @@ async def _pending(note_name: str, store: DocumentStore) -> tuple[StoredDocument
 
 
 async def ingest_stored(name: str, target: Target) -> FileReport:
-    """Make the index hold the stored document of this name in its present version; remove it if it is gone.
+    """Bring the index up to date with the stored document of this name; remove it if it is gone.
 
     A document that cannot be read is reported as failed, and its entry is removed. Calls may come at any time, also
     several for one document at once: the last one to write finds the version that is in the store then.
@@ -231,7 +231,7 @@ async def _redo(name: str, target: Target) -> FileReport:
 
 
 async def _follow(name: str, target: Target) -> FileReport:
-    """Make the index hold what the store has."""
+    """Bring the index up to date with the store."""
     for _ in range(_MAX_TRIES):
         document = await target.documents.find(name)
         try:
@@ -247,7 +247,7 @@ async def _follow(name: str, target: Target) -> FileReport:
 
 
 async def _index(name: str, document: StoredDocument | None, target: Target) -> FileReport:
-    """Make the index hold this version of a stored document."""
+    """Index this version of a stored document."""
     if not document:
         await target.forget(name)
         return FileReport(name, Outcome.REMOVED)

@@ -76,7 +76,7 @@ class Target:
         return fingerprint(document.origin, document.data, document.version, dependencies)
 
     def is_current(self, known: str | None, document: StoredDocument) -> bool:
-        """Whether the entry with this fingerprint is up to date. If False, only the bytes can tell."""
+        """Whether the entry with this fingerprint is up to date. If False, compare the bytes."""
         dependencies = self._dependencies(document.name, document.rights)
         return has_version(origin_of(document), known, document.version, dependencies)
 

@@ -142,7 +142,7 @@ def _size(path: Path) -> int:
 
 
 def _why_skipped(path: Path, root: Path) -> str | None:
-    """Why something in a folder is skipped, whatever its name; None if it is not, or if that cannot be told now."""
+    """Why something in a folder is skipped, whatever its name; None if it is not, or if that is not known now."""
     with suppress(OSError):  # reading the file will report the error
         if path.is_symlink():
             target = path.resolve()

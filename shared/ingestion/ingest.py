@@ -30,7 +30,7 @@ _EMPTY_CONTAINER = (
 
 
 async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Target, reporter: Reporter) -> IngestReport:
-    """Make the index hold the documents of a folder, and no other documents from a folder.
+    """Bring the index up to date with a folder, and remove documents of other folders from it.
 
     The store gets a copy of each. Documents that others put into the store or into the index stay. A file that cannot
     be indexed is reported as failed, and the work goes on. If it can never be read, its old entry is removed; if it
@@ -71,7 +71,7 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
 
 
 async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
-    """Make the index hold the documents of the store, and no other documents that came from there.
+    """Bring the index up to date with the store, and remove documents from it that are no longer there.
 
     Interrupted changes are finished first. Documents from a folder, and documents that others put into the
     index, stay. A listing of the store tells which documents have changed, in their bytes or in their rights; only
@@ -213,7 +213,7 @@ async def _remove(name: str, target: Target) -> FileReport:
 
 
 async def _follow_store(name: str, target: Target) -> FileReport:
-    """Make the index hold the stored document of this name. An error of a service is reported, not raised."""
+    """Bring the index up to date with a stored document. An error of a service is reported, not raised."""
     try:
         if not_indexed(name, target.formats):  # the format could be read when it was indexed
             await target.forget(name)

@@ -21,7 +21,7 @@ class Page:
     is_blank: bool = False
     """Whether the page shows nothing: no text, and no picture that may be scanned text."""
     left_out: tuple[str, ...] = ()
-    """What of it is not read, such as `hidden slides`. Pages that share a reason are told of together."""
+    """What of it is not read, such as `hidden slides`. Pages that share a reason are reported together."""
     date: str = ""
     """The day that the document states as its own, as `YYYY-MM-DD`; empty: none."""
 

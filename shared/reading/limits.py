@@ -1,4 +1,4 @@
-"""What a file may hold, and what reading it may take: files that callers send less than documents to be indexed.
+"""Limits of what a file may contain, lower for files that callers send than for documents to be indexed.
 
 Readers check a limit before the work that it bounds, or during it: a small file can contain a lot. Limits of time and
 memory end what these limits do not foresee.
@@ -15,12 +15,12 @@ MAX_SCAN_PIXELS = 60_000_000
 
 
 class ReadLimitError(UnreadableError):
-    """The file holds more than a file may hold, or reading it takes more time or memory than it may take."""
+    """The file contains too much, or reading it takes too much time or memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """What one file may hold."""
+    """What one file may contain."""
 
     pages: int
     """Pages of a PDF, slides of a presentation."""

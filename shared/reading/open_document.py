@@ -171,7 +171,7 @@ class _OpenDocument:
                     is_first = False
 
     def _text(self, element: Element) -> str:
-        """The text of a paragraph, with its notes, comments and equations, and without what stands in frames."""
+        """The text of a paragraph, with its notes, comments and equations, and without what is in frames."""
         found = [element.text or ""]
         for child in element:
             match local_name(child):

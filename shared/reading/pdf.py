@@ -27,7 +27,7 @@ _PDFIUM_LOCK = Lock()
 _HYPHEN = 2
 """Code that PDFium reports for a hyphen at the end of a line; it reports no line break there."""
 _ANGLES_SAMPLED = 200
-"""Characters of a page whose direction is asked for."""
+"""Number of characters of a page by whose direction the direction of the page is found."""
 _NEARLY_ALL = 0.8
 """Share of a page's text in the same direction from which it is the direction of the page."""
 

@@ -10,9 +10,9 @@ from pypdfium2 import PdfPage, raw
 from shared.reading.pdf_rules import Rule
 
 _MAX_OBJECTS = 20_000
-"""Drawn objects of a page that are looked at, and points of their paths; drawings and maps have more."""
+"""Maximum drawn objects of a page, and points of their paths, that are read; drawings and maps have more."""
 _MAX_DEPTH = 3
-"""Forms (drawings that are used by others) inside each other that are looked at."""
+"""Maximum depth of forms (drawings that are used by others) inside each other."""
 _STRAIGHT = 1.0
 """Points by which a straight line may be off."""
 _THICKEST = 3.0

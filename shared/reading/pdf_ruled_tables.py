@@ -128,7 +128,7 @@ def _heads(above: Sequence[_Cell], below: Sequence[_Cell]) -> bool:
 
 
 def _filled(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> tuple[list[list[int]], list[int], list[int]]:
-    """The cells of a grid, with those that are several texts side by side parted; rows and columns that hold text.
+    """Return the cells of a grid, split where one has several texts side by side, and the rows and columns with text.
 
     Frames and double lines make rows and columns without any text of their own.
     """
@@ -161,7 +161,7 @@ def _is_parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> bool
 
 
 def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str) -> bool:
-    """Whether a merged cell's text stands here too: a title once, a figure once a row, other short texts everywhere."""
+    """Whether to repeat a merged cell's text here: a title once, a figure once a row, other short texts everywhere."""
     cells = rows[row]
     begins = column == 0 or cells[column - 1] != cells[column]
     is_first = begins and (row == 0 or rows[row - 1][column] != cells[column])

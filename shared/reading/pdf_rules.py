@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 MAX_RULES = 400
-"""Ruling lines of one direction on a page that are looked at; drawings and maps have more."""
+"""Maximum ruling lines of one direction on a page; drawings and maps have more."""
 _MAX_CELLS = 10_000
 """Cells of a table; what has more is graph paper."""
 _SNAP = 2.5

@@ -1,4 +1,4 @@
-"""Finds the tables of a page: by their ruling lines, or by columns that stand below each other in three rows or more.
+"""Finds the tables of a page: by their ruling lines, or by columns that are aligned in three rows or more.
 
 A PDF has no tables, only words with places. What makes a table without lines is white space that several rows share.
 In justified text the spaces of a line are all as wide, and hardly ever below each other; text in columns is written one
@@ -17,9 +17,9 @@ from shared.reading.pdf_words import Piece, Table, Word
 
 _BULLET = re.compile(pdf_words.BULLETS)
 _LONGEST_RUN = 300
-"""Rows of a table; no page has more, and each may be looked at so many times."""
+"""Maximum rows of a table; no page has more, and each row may be compared so many times."""
 _MAX_WRAPS = 12
-"""Lines of a cell that are looked at to find the next cell of the row."""
+"""Maximum lines of a cell that are read to find the next cell of the row."""
 
 type Row = list[list[Piece]]
 """The cells of a row, each with its lines."""

@@ -55,7 +55,7 @@ _TRAILING_SPACE = re.compile(r"(?<![ \t])[ \t]++$", re.MULTILINE)
 """Looks at each run of spaces once. Matching blocks the process, and an uploaded file may consist of spaces only."""
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]{100,}")
-"""May hold so many combining marks in a row that sorting them, as NFC does, takes quadratic time."""
+"""May have so many combining marks in a row that sorting them, as NFC does, takes quadratic time."""
 _MAX_COMBINING_MARKS = 30
 """Combining marks in a row. Source: UAX #15, Stream-Safe Text Format: no language needs more."""
 

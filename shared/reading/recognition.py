@@ -29,7 +29,7 @@ _FORMATS = ("PNG", "JPEG", "TIFF")
 _LONGEST_SIDE = 2000
 """Pixels of the longer side of what is recognized: 170 dots an inch on a page of A4."""
 _SHORTEST_SIDE = 8
-"""Pixels of the shorter side of what can hold a letter; the models fail on less."""
+"""Pixels of the shorter side that a letter needs at least; the models fail on less."""
 _UPRIGHT = 1.5
 """A text box that is so many times as high as wide is a line of a turned page."""
 _LEVEL = 0.3
@@ -41,7 +41,7 @@ _MARGIN = 0.2
 _TURNED = "180"
 """The answer of the model for single lines if a line is upside down."""
 _LINES_ASKED = 9
-"""Lines by which a page is told to be upside down."""
+"""Number of lines that decide whether a page is upside down."""
 _CHARACTERS_ASKED = 5
 """Width of the part of each line that is looked at, in line heights."""
 _PROSE = 8
@@ -137,7 +137,7 @@ def _detected(pixels: Pixels) -> list[Word]:
 
 
 def _is_upside_down(pixels: Pixels, boxes: Sequence[Word]) -> bool:
-    """Whether most of the longest lines of a picture are. The model that tells so is made for some characters."""
+    """Whether most of the longest lines of a picture are upside down. The model for it reads only some characters."""
     height = pixels.shape[0]
     turned = 0
     asked = sorted(boxes, key=lambda box: box.left - box.right)[:_LINES_ASKED]

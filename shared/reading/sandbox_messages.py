@@ -118,7 +118,7 @@ class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     chunks: list[list[Chunk]]
     """Of each text."""
     terms: list[PassageTerms] | None
-    """Of each chunk, of all texts in order; None: they were not asked for."""
+    """The terms of each chunk, of all texts in order; None: the task did not want them."""
     date: str = ""
     """The day that the document states as its own; empty where it was read before."""
 

@@ -25,7 +25,7 @@ _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
 _HEADING = re.compile(r"heading \d", re.IGNORECASE)
 _KINDS = {"decimal": "1", "upperLetter": "A", "lowerLetter": "a", "upperRoman": "I", "lowerRoman": "i"}
 _MARK = "\ue000{}\ue001"
-"""Stands for a chart until the document is Markdown."""
+"""A mark in the place of a chart, until the document is Markdown."""
 _DEEPEST_STYLE = 20
 """Styles that a style is based on, one after the other."""
 
@@ -49,7 +49,7 @@ class _WordDocument:
 
     def __init__(self, parts: zipfile.ZipFile, limits: ReadLimits) -> None:
         self.charts: dict[str, str] = {}
-        """The texts of the charts, by what stands for them."""
+        """The texts of the charts, by the mark that is in their place."""
         self._parts, self._limits = parts, limits
         self._name = next((one.name for one in related(parts, "") if one.kind == "officeDocument"), "word/document.xml")
         self._related = related(parts, self._name)

@@ -214,7 +214,7 @@ class PassageTerms(msgspec.Struct, frozen=True):
 
 
 class FileEntry(msgspec.Struct, frozen=True):
-    """What an index holds of a file."""
+    """What an index stores of a file."""
 
     sourcefile: str
     """The file's name."""

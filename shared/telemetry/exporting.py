@@ -75,7 +75,7 @@ def providers(settings: Settings) -> tuple[TracerProvider, SpanMetrics]:
 
 
 def _resource() -> Resource:
-    """Describe this app as the sender; the operator's variables take precedence over what Azure tells."""
+    """Describe this app as the sender; the operator's variables take precedence over Azure's."""
     own = Resource({SERVICE_NAME: "switchboard"})
     known = own.merge(AzureFunctionsResourceDetector().detect()).merge(OTELResourceDetector().detect())
     return Resource.create(known.attributes)

@@ -131,10 +131,10 @@ class SqliteRetriever:
         def read(db: apsw.Connection) -> SearchResult:
             found = search.rank_by_text(db, query, query.top)
             passages = _best(db, found.ranking, query)
-            told = note or (_FOREIGN if found.foreign else None)
+            why = note or (_FOREIGN if found.foreign else None)
             titles = search.titles_in(db, query.access)
             return SearchResult(
-                passages, RetrievalMode.TEXT, told, rarities=found.rarities, foreign=found.foreign, titles=titles
+                passages, RetrievalMode.TEXT, why, rarities=found.rarities, foreign=found.foreign, titles=titles
             )
 
         return await self._readers.run(read) or SearchResult((), RetrievalMode.TEXT, note)
