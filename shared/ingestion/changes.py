@@ -81,7 +81,6 @@ async def write(
         AlreadyThere: the store has something else than what was checked. That stays.
         Unreadable: the document cannot be indexed.
         BadRequest: the store can have no document of this name.
-        SwitchboardError: a service fails now.
     """
     store = target.documents
     keeps_rights = replaces is not None and (store.is_shared or not replaces.kept)
@@ -142,7 +141,6 @@ async def delete(name: str, document: StoredDocument | None, target: Target) -> 
 
     Raises:
         BadRequest: its name leads through a link.
-        SwitchboardError: a service fails now. Repeat the call, or call `finish`.
     """
     async with target.lock(name):
         note = await _begin(_Pending(name, document.etag if document else ""), target)
@@ -165,9 +163,6 @@ async def finish(note_name: str, target: Target) -> FileReport | None:
 
     Returns:
         What became of the document; None if somebody else has finished it.
-
-    Raises:
-        SwitchboardError: a service fails now.
     """
     store = target.documents
     if (found := await _pending(note_name, store)) is None:
@@ -208,9 +203,6 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
 
     A document that cannot be read is reported as failed, and its entry is removed. Calls may come at any time, also
     several for one document at once: the last one to write finds the version that is in the store then.
-
-    Raises:
-        SwitchboardError: a service fails now. The entry stays as it was, and the call should be repeated later.
     """
     if report := not_indexed(name, target.formats):
         return report

@@ -91,11 +91,7 @@ class Target:
         return parts
 
     async def forget(self, name: str) -> None:
-        """Remove a document's images and passages. The index comes last: it says what is left to do.
-
-        Raises:
-            SwitchboardError: a service fails now.
-        """
+        """Remove a document's images and passages. The index comes last: it says what is left to do."""
         if self.pages:
             await self.pages.remove(name)
         await self.index.remove(name)
@@ -125,7 +121,6 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
 
     Raises:
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
-        SwitchboardError: it cannot be read now.
     """
     pages, left_out, date = await read_document(
         document.data, _suffix(document.name), target.recognition, target.sandbox
@@ -140,9 +135,6 @@ async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) 
 
     Returns:
         For each document its passages, or why it cannot be read.
-
-    Raises:
-        SwitchboardError: they cannot be read now.
     """
     files = [(document.name, document.data) for document in documents]
     found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
@@ -170,7 +162,6 @@ async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, tar
 
     Raises:
         UnreadableError: its pages cannot be rendered.
-        SwitchboardError: it cannot be indexed now.
     """
     name, (passages, terms, left_out) = document.name, read
     vectors = owners = None
@@ -204,11 +195,7 @@ def _suffix(name: str) -> str:
 
 
 async def _embed(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
-    """Compute one vector for each text, in order.
-
-    Raises:
-        SwitchboardError: the first error of the embedder; the other calls are cancelled.
-    """
+    """Compute one vector for each text, in order. After the first error the other calls are cancelled."""
     slots = asyncio.Semaphore(_EMBEDDING_CALLS)
 
     async def embed(batch: Sequence[str]) -> list[list[float]]:

@@ -77,7 +77,6 @@ class PageImages:
 
         Raises:
             UnreadableError: the PDF cannot be rendered; no image of it stays.
-            RateLimited, Unavailable, TooSlow: the store or the embedder fails now.
         """
         sourcefile = passages[0].sourcefile
         rights = Rights(passages[0].oids, passages[0].groups)
@@ -95,11 +94,7 @@ class PageImages:
         return [vectors.get(passage.page or 0) for passage in passages] if self._embedder else None
 
     async def remove(self, sourcefile: str) -> None:
-        """Remove the images of a document's pages.
-
-        Raises:
-            Unavailable, TooSlow: the store fails now.
-        """
+        """Remove the images of a document's pages."""
         await self._remove_except(sourcefile, set())
 
     async def aclose(self) -> None:

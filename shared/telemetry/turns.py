@@ -38,14 +38,7 @@ async def traced_turn(
 ) -> AsyncGenerator[events.ChatEvent]:
     """Pass on a turn's events as they come, and record them in a span; see `Tracing.turn`.
 
-    Args:
-        turn: The turn's events.
-        request: The question, with its conversation.
-        context: The request's.
-        workflow: `chat` or `team`.
-        tracer: Makes the span.
-        model: The model that answers, unless an agent names another.
-        content: Whether to record texts.
+    The span names `model`, unless an agent has another, and has texts if `content` is set.
     """
     parent = callers_trace(context)
     span = tracer.start_span(
