@@ -99,14 +99,19 @@ def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:
 
 def text_lines(words: Sequence[Word]) -> list[Piece]:
     """The lines of a cell, from the top. Words of a line keep the order of the file, which is that of reading."""
-    lines: list[list[Word]] = []
-    for word in sorted(words, key=lambda word: -middle(word)):
-        if lines and side_by_side(lines[-1][0], word):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
     order = {id(word): place for place, word in enumerate(words)}
-    return [Piece(tuple(sorted(line, key=lambda word: order[id(word)])), 0) for line in lines]
+    return [Piece(tuple(sorted(row, key=lambda word: order[id(word)])), 0) for row in rows_of(words)]
+
+
+def rows_of(words: Iterable[Word]) -> list[list[Word]]:
+    """Group words that are side by side, from the top."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda word: -middle(word)):
+        if rows and side_by_side(rows[-1][0], word):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return rows
 
 
 def side_by_side(one: Word | Piece, other: Word | Piece) -> bool:

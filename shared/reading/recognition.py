@@ -23,7 +23,7 @@ from shared.reading.limits import MAX_SCAN_PIXELS, MAX_SCANNED_PAGES, check_limi
 from shared.reading.pdf import render_pages
 from shared.reading.pdf_layout import Line, layout, lines_of
 from shared.reading.pdf_tables import find_tables
-from shared.reading.pdf_words import Word, side_by_side
+from shared.reading.pdf_words import Word, rows_of
 
 _FORMATS = ("PNG", "JPEG", "TIFF")
 _LONGEST_SIDE = 2000
@@ -172,7 +172,8 @@ def _lines(texts: Sequence[Word], page_height: float) -> list[Line]:
     """The lines of a page in the order of reading, with a line for each row of a table."""
     usual = median(text.top - text.bottom for text in texts)
     even = [_with_usual_height(text, usual) for text in texts]
-    lines = [_single_words(text) for column in _columns(even) for row in _rows(column) for text in row]
+    rows = (sorted(row, key=lambda text: text.left) for column in _columns(even) for row in rows_of(column))
+    lines = [_single_words(text) for row in rows for text in row]
     return lines_of(find_tables(lines, [], []), page_height)
 
 
@@ -201,17 +202,6 @@ def _columns(texts: Sequence[Word]) -> list[list[Word]]:
         for column in columns
     )
     return columns if is_prose else [list(texts)]
-
-
-def _rows(texts: Sequence[Word]) -> list[list[Word]]:
-    """Texts side by side, from the top, each from the left."""
-    rows: list[list[Word]] = []
-    for text in sorted(texts, key=lambda text: -(text.bottom + text.top)):
-        if rows and side_by_side(rows[-1][0], text):
-            rows[-1].append(text)
-        else:
-            rows.append([text])
-    return [sorted(row, key=lambda text: text.left) for row in rows]
 
 
 def _single_words(text: Word) -> list[Word]:
