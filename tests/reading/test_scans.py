@@ -32,7 +32,7 @@ async def service() -> AsyncGenerator[DocumentIntelligenceStandIn]:
 
 @pytest.fixture
 async def recognition(service: DocumentIntelligenceStandIn) -> AsyncGenerator[DocumentIntelligence]:
-    settings = Settings.read(service.settings)
+    settings = await asyncio.to_thread(Settings.read, service.settings)
     assert settings.document_intelligence_endpoint
     made = DocumentIntelligence(
         settings.document_intelligence_endpoint, settings.document_intelligence_api_key, poll_seconds=0.01
