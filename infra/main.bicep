@@ -493,7 +493,7 @@ module app 'modules/function-app.bicep' = {
         CHAT_REASONING_EFFORT: chatReasoningEffort
         AZURE_SEARCH_ENDPOINT: searchEndpoint
         AZURE_SEARCH_INDEX: searchIndex
-        AZURE_SEARCH_VECTORIZER: string(searchVectorizer)
+        EMBEDDINGS: searchVectorizer ? 'index' : 'off'
         AZURE_VISION_ENDPOINT: visionEndpoint
         DOCUMENT_INTELLIGENCE_ENDPOINT: documentIntelligenceEndpoint
         PAGE_IMAGES: string(pageImages)
@@ -570,7 +570,7 @@ output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment
 output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingDeployment
 output AZURE_SEARCH_ENDPOINT string = searchEndpoint
 output AZURE_SEARCH_INDEX string = searchIndex
-output AZURE_SEARCH_VECTORIZER string = string(searchVectorizer)
+output EMBEDDINGS string = searchVectorizer ? 'index' : 'off'
 output AZURE_VISION_ENDPOINT string = visionEndpoint
 output DOCUMENT_INTELLIGENCE_ENDPOINT string = documentIntelligenceEndpoint
 output PAGE_IMAGES string = string(pageImages)

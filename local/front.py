@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
 
 from local import HostError
-from local.invocation import Call, Function, HttpData
+from local.invocation import TIMER_DATA, Call, Function, HttpData, succeeds
 from local.origins import cors_headers, find_fault, is_preflight, preflight_headers
 from local.proxy import LARGEST_BODY, BadBody, BodyTooLarge, Proxy, WorkerUnreachable, target
 from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, nearest
@@ -29,6 +30,8 @@ HEADER_BYTES = 32 * 1024
 """Of all headers of a request together, as in Azure. A token with 200 groups takes 12 kB."""
 LOGGED_ORIGINS = 20
 """Refused origins that are logged, at most; each once."""
+_ADMIN = "/admin/functions/"
+"""Where the Functions host runs a function that no HTTP request triggers; here only those with a timer."""
 
 _log = logging.getLogger(__name__)
 
@@ -107,10 +110,8 @@ class Front:
         await self._runner.cleanup()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        task = asyncio.current_task()
-        if task is not None:
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+        if task := asyncio.current_task():
+            self._hold(task)
         self._log_refusal(request)
         if fault := find_fault(request.method, request.headers, self._cors):
             return web.Response(status=403, text=fault)
@@ -126,6 +127,9 @@ class Front:
             case NotAllowed(allowed):
                 _log_miss(request.method, path, 405)
                 return web.Response(status=405, headers={"Allow": ", ".join(allowed), **extra})
+            case None if request.method == "POST" and (function := self._with_timer(path)):
+                self._hold(asyncio.create_task(succeeds(Call(str(uuid4()), function, TIMER_DATA), self._invoke)))
+                return web.Response(status=202, headers=extra)
             case None if path == "/" and isinstance(find(self._routes, request.method, self._home), Matched):
                 return web.Response(status=307, headers={"Location": self._home, **extra})
             case None:
@@ -133,6 +137,15 @@ class Front:
                 near = nearest(self._routes, path)
                 hint = f" The nearest route is {near}." if near else ""
                 return web.Response(status=404, text=f"No function answers here.{hint}", headers=extra)
+
+    def _hold(self, task: asyncio.Task[Any]) -> None:
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def _with_timer(self, path: str) -> Function | None:
+        """The function with a timer that an administrator's request names."""
+        function = self._functions.get(path.removeprefix(_ADMIN)) if path.startswith(_ADMIN) else None
+        return function if function and function.trigger == "timerTrigger" else None
 
     def _log_refusal(self, request: web.BaseRequest) -> None:
         """Log an origin whose page may not read the answer, once; a browser tells its user nothing that would help."""

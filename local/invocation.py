@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import cast
 
+TIMER_DATA: Mapping[str, object] = {"IsPastDue": False}
+"""Data of a timer trigger."""
 _log = logging.getLogger(__name__)
 
 

@@ -17,7 +17,7 @@ from croniter import CroniterError, croniter
 from filelock import FileLock, Timeout
 
 from local import HostError
-from local.invocation import Call, Function, succeeds
+from local.invocation import TIMER_DATA, Call, Function, succeeds
 
 LONGEST_SLEEP_SECONDS = 60.0
 """Until the clock is read again: it stands still for a sleep while a laptop is closed."""
@@ -54,7 +54,7 @@ class TimerTrigger:
                 if wait > LONGEST_SLEEP_SECONDS:
                     continue
                 if await asyncio.to_thread(self._is_ours):
-                    await succeeds(Call(str(uuid4()), self._function, {"IsPastDue": False}), self._invoke)
+                    await succeeds(Call(str(uuid4()), self._function, TIMER_DATA), self._invoke)
                 due = next_time(self._schedule, datetime.now(UTC))
         finally:
             self._lock.release()

@@ -212,7 +212,7 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     from shared.chat_models.openai_chat import OpenAIChatModel
 
     model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens)
-    return CappedModel(model, settings.chat_max_tokens, settings.chat_max_prompt_tokens)
+    return CappedModel(model, settings.chat_max_tokens, settings.longest_prompt)
 
 
 def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | None:

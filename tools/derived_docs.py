@@ -18,8 +18,7 @@ from pydantic.fields import FieldInfo
 from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
-from shared.settings import variable
-from shared.settings.fields import PlatformFields, SettingsFields
+from shared.settings.fields import PlatformFields, SettingsFields, variable
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
 

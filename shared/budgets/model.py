@@ -48,8 +48,8 @@ class CappedModel:
         count = sum(estimate_tokens(message) + estimate_attached_tokens(message) for message in messages)
         if count > self._max_prompt_tokens:
             raise TooLarge(
-                f"The whole prompt takes some {count:,} tokens, and this app takes {self._max_prompt_tokens:,} "
-                "(CHAT_MAX_PROMPT_TOKENS): ask about less, or start a new chat."
+                f"The whole prompt takes some {count:,} tokens, and this app takes {self._max_prompt_tokens:,}: ask "
+                "about less, or start a new chat."
             )
         return count
 

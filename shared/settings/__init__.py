@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from shared.errors import NotConfigured
 from shared.settings.derived import AllFields
+from shared.settings.fields import variable
 from shared.settings.rules import half_configured
 
 
@@ -24,8 +25,6 @@ class Settings(AllFields):
         Raises:
             NotConfigured: a value is not accepted, or a setting is missing for another; names the variables.
         """
-        if removed := [name for name in REMOVED if environment.get(name, "").strip()]:
-            raise NotConfigured(" ".join(f"{name} is no longer a setting: {REMOVED[name]}." for name in removed))
         if problems := [*misspelt(environment)]:
             raise NotConfigured(" ".join(problems))
         values = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
@@ -43,29 +42,6 @@ class Settings(AllFields):
         return settings
 
 
-REMOVED = {
-    "ACCESS_CONTROL_OPEN_DOCUMENTS": "if it is true, set ACCESS_CONTROL to enforced-or-open. Unset it",
-    "AGENTS_CONCURRENT_CALLS": "unset it. A team makes at most 8 model calls at the same time",
-    "AZURE_SEARCH_KNOWLEDGE_BASE": "unset it. The app searches the index that AZURE_SEARCH_INDEX names",
-    "AZURE_SEARCH_KNOWLEDGE_SOURCE": "unset it. The app searches the index that AZURE_SEARCH_INDEX names",
-    "CONTENT_EVENTS_QUEUE": "unset it. The queue has the name of CONTENT_CONTAINER and -events behind it",
-    "CONTENT_TRIGGER": "unset it. Without Event Grid, let CONTENT_SYNC_SCHEDULE compare the container more often",
-    "HISTORY_TABLE_ENDPOINT": "set AzureWebJobsStorage__tableServiceUri to it, and unset it",
-    "LIMIT_TABLE_ENDPOINT": "set AzureWebJobsStorage__tableServiceUri to it, and unset it",
-    "RAI_ALLOW_PLAINTEXT": "if it is true, write http:// before the host in RAI_ENDPOINT. Unset it",
-}
-"""Settings of earlier versions, each with what to do instead."""
-
-_PLATFORMS_OWN = {
-    "azure_web_jobs_storage": "AzureWebJobsStorage",
-    "azure_web_jobs_storage_blobs": "AzureWebJobsStorage__blobServiceUri",
-    "azure_web_jobs_storage_queues": "AzureWebJobsStorage__queueServiceUri",
-    "azure_web_jobs_storage_tables": "AzureWebJobsStorage__tableServiceUri",
-    "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
-    "content_storage_queues": "CONTENT_STORAGE__queueServiceUri",
-}
-"""Variables whose names the Functions platform has fixed; its triggers read them too."""
-
 _PROBLEMS = {
     "bool_parsing": "should be true or false",
     "float_parsing": "should be a number",
@@ -78,25 +54,34 @@ _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://…, host:port or http://host:port",
     "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
-    "documents_writers": "should be nobody, all, or ids of groups and names of API keys with commas between",
-    "feedback_readers": "should be nobody, all, or ids of groups and names of API keys with commas between",
-    "auth_tenant_id": "should be a UUID",
-    "auth_client_id": "should be a UUID",
+    **dict.fromkeys(
+        ("documents_writers", "feedback_readers"),
+        "should be nobody, all, or ids of groups and names of API keys with commas between",
+    ),
+    **dict.fromkeys(("auth_tenant_id", "auth_client_id"), "should be a UUID"),
     "content_container": "should be a container's name: 3 to 49 lower-case letters, digits and single hyphens",
-    "batch_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
-    "chat_requests_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
-    "chat_answers_queue": "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
-    "content_sync_schedule": "should be off, or six fields such as 0 30 2 * * *, every day at 2:30 UTC",
+    **dict.fromkeys(
+        ("batch_queue", "chat_requests_queue", "chat_answers_queue"),
+        "should be a queue's name: 3 to 57 lower-case letters, digits and single hyphens",
+    ),
 }
 """Messages by field, for fields with another pattern."""
 
+_OF_OTHERS = frozenset({"API_KEY", "RAG_MODE"})
+"""Names that look misspelt and are in use elsewhere: in a shell that serves other programs too they are no mistake."""
+_LIMITS = ("CHAT_MAX_", "LIMIT_")
+"""Beginnings of names that only this app uses. One that is no setting is an error: a limit is never ignored."""
+_SHORT = 8
+"""Names of up to so many characters are taken for misspelt with one mistake only."""
+_NUMBER = "_0123456789"
+
 
 def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each variable that is set and whose name is nearly that of a setting.
+    """Yield a sentence for each variable that is set and meant for the app, but is no setting.
 
     Otherwise `RAI_MOD=enforce` would run the app without safety checks. Names of the platform and of other programs
     must not count, so only few mistakes do: another case, and one or two letters that are missing, added, changed or
-    swapped after the first one, but not a number at the end.
+    swapped after the first one, but not a number at the end. An unknown limit counts as well.
     """
     for name, value in environment.items():
         folded = name.upper()
@@ -108,13 +93,9 @@ def misspelt(environment: Mapping[str, str]) -> Iterator[str]:
             if not numbered and _within(1 if len(ours) <= _SHORT else 2, ours, folded):
                 yield f"{name} is no setting: did you mean {spelling}?"
                 break
-
-
-_OF_OTHERS = frozenset({"API_KEY", "RAG_MODE"})
-"""Names that look misspelt and are in use elsewhere: in a shell that serves other programs too they are no mistake."""
-_SHORT = 8
-"""Names of up to so many characters are taken for misspelt with one mistake only."""
-_NUMBER = "_0123456789"
+        else:
+            if folded.startswith(_LIMITS):
+                yield f"{name} is no setting: unset it. docs/settings.md has the limits that there are."
 
 
 @cache
@@ -125,21 +106,10 @@ def _spellings(letter: str) -> dict[str, str]:
 
 
 def _within(limit: int, one: str, other: str) -> bool:
-    """Whether at most `limit` mistakes are between two texts (optimal string alignment distance)."""
-    # A mistake makes at most two characters differ; this spares most pairs the table below.
-    if abs(len(one) - len(other)) > limit or len(set(one) ^ set(other)) > 2 * limit:
-        return False
-    before, row = [0], list(range(len(other) + 1))
-    for i, mine in enumerate(one, 1):
-        earlier, before, row = before, row, [i]
-        for j, theirs in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (mine != theirs))
-            if i > 1 and j > 1 and (mine, one[i - 2]) == (other[j - 2], theirs):
-                cost = min(cost, earlier[j - 2] + 1)
-            row.append(cost)
-    return row[-1] <= limit
-
-
-def variable(field: str) -> str:
-    """The name of a field's environment variable."""
-    return _PLATFORMS_OWN.get(field, field.upper())
+    """Whether at most `limit` mistakes make one text of the other."""
+    at = next((place for place, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs), None)
+    if at is None or limit == 0:
+        return at is None and abs(len(one) - len(other)) <= limit
+    swapped = one[at : at + 2] == other[at : at + 2][::-1]
+    skipped = [(1, 0), (0, 1), (1, 1), *([(2, 2)] if swapped else [])]
+    return any(_within(limit - 1, one[at + mine :], other[at + theirs :]) for mine, theirs in skipped)

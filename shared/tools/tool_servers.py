@@ -92,13 +92,12 @@ class ToolServers:
 
 
 def _require_sign_in(servers: Sequence[ToolServer | Api], settings: Settings) -> None:
-    if not settings.in_azure or settings.auth_mode != "none" or settings.approvals_without_sign_in:
+    if not settings.in_azure or settings.auth_mode != "none":
         return
     for server in servers:
         for name, allowed in server.allowed.items():
             if allowed.approval != "never":
                 raise NotConfigured(
                     f"AUTH_MODE is none, and {server.name}.{name} needs a person's consent: everybody who reaches the "
-                    "app could agree. Set AUTH_MODE, or `approval: never` for all tools in AGENTS_FILE that only read; "
-                    "APPROVALS_WITHOUT_SIGN_IN=true accepts it."
+                    "app could agree. Set AUTH_MODE, or `approval: never` for all tools in AGENTS_FILE that only read."
                 )

@@ -33,6 +33,8 @@ _SUBJECT = re.compile(r"/blobServices/default/containers/([^/]+)/blobs/(.+)", re
 _HASH_DIGITS = 12
 """Hexadecimal digits of a document's label in the log."""
 
+SYNC_SCHEDULE = "0 30 2 * * *"
+"""When a watched container is compared with the index: at 2:30 UTC each day."""
 _SPARE_SECONDS = 60
 """Time between our own limit of a sync and the platform's, which would end the process and all that runs in it."""
 
@@ -52,16 +54,11 @@ def watched(environment: Mapping[str, str]) -> Settings | None:
 
 
 def compared(environment: Mapping[str, str]) -> str | None:
-    """Return the schedule by which the store is compared with the index; None: never.
+    """Return the schedule by which a watched container is compared with the index; None: none is watched.
 
-    That is where a container is watched. What broke off in a folder is finished at the next start.
+    What broke off in a folder is finished at the next start.
     """
-    try:
-        settings = Settings.read(environment)
-    except NotConfigured:
-        return None
-    is_compared = watched(environment) and settings.content_sync_schedule != "off"
-    return settings.content_sync_schedule if is_compared else None
+    return SYNC_SCHEDULE if watched(environment) else None
 
 
 async def handle_events(message: bytes) -> None:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 _ASKED_TOGETHER = 8
 """Documents about which the store or the index is asked at the same time."""
+MOST_BYTES = 100_000_000
+"""Maximum size of all documents of one person, in bytes."""
+MOST_PAGES = 5_000
+"""Maximum number of their pages; a document without pages counts a page for each passage."""
 _TIDY_SECONDS = 60 * 60
 _LONGEST_NAME_BODY = 10_000
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -106,8 +110,8 @@ class Owner(msgspec.Struct, frozen=True):
         settings = self.service.settings
         for limit, used, what in (
             (settings.limit_caller_documents, len(others) + 1, "documents"),
-            (settings.limit_caller_document_megabytes * 1_000_000, size + _bytes(others), "bytes"),
-            (settings.limit_caller_document_pages, 1 + _pages(others), "pages"),
+            (MOST_BYTES, size + _bytes(others), "bytes"),
+            (MOST_PAGES, 1 + _pages(others), "pages"),
         ):
             if used > limit:
                 raise TooLarge(f"You may have {limit:,} {what} of your own here. Delete some first.")
@@ -158,8 +162,8 @@ async def list_own(call: Call) -> Response:
     used: Json = {"documents": len(listed), "bytes": _bytes(listed), "pages": _pages(listed)}
     limits: Json = {
         "documents": settings.limit_caller_documents,
-        "bytes": settings.limit_caller_document_megabytes * 1_000_000,
-        "pages": settings.limit_caller_document_pages,
+        "bytes": MOST_BYTES,
+        "pages": MOST_PAGES,
     }
     days = settings.user_uploads_days or None
     return json_response({"documents": documents, "used": used, "limits": limits, "kept_days": days})

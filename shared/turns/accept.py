@@ -21,6 +21,9 @@ from shared.verdicts import new_answer_id
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
 
+LONGEST_QUESTION = 8_000
+"""Maximum length of a question in tokens of four bytes, without its files: some ten pages."""
+
 
 class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, and by which invocation. A batch keeps it as JSON."""
@@ -118,7 +121,7 @@ def accept(
         files,
         team=request.team,
         keeps_chat=protocol.keeps_chats and (begins_chat or bool(request.chat.conversation_id)),
-        links=links.rstrip("/") if links else None,
+        links=links,
     )
 
 
@@ -130,11 +133,9 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
         NotAllowed: it brings a system prompt, and callers may bring none here.
         BadRequest: it chooses a pattern for the team, and there is no playground.
     """
-    most = settings.chat_max_question_tokens
-    if (count := tokens_in(request.question)) > most:
+    if (count := tokens_in(request.question)) > LONGEST_QUESTION:
         raise TooLarge(
-            f"The question takes some {count:,} tokens, and this app takes {most:,} (CHAT_MAX_QUESTION_TOKENS): "
-            "shorten it."
+            f"The question takes some {count:,} tokens, and this app takes {LONGEST_QUESTION:,}: shorten it."
         )
     check_steps(request)
     brings_prompt = request.overrides.prompt_template is not None or any(

@@ -49,8 +49,8 @@ def config_json(settings: Settings, *, sees_images: bool) -> dict[str, Json]:
         "ragSearchImageEmbeddings": images and settings.azure_vision_endpoint is not None,
         "ragSendTextSources": True,
         "ragSendImageSources": images,
-        "showVectorOption": settings.makes_vectors or settings.azure_search_vectorizer,
-        "showSemanticRankerOption": settings.azure_search_semantic_configuration is not None,
+        "showVectorOption": settings.makes_vectors or settings.embeddings == "index",
+        "showSemanticRankerOption": "semanticConfiguration" in settings.azure_search_fields,
         # Where the page does not sign in by itself, its button for uploads ends the page with an error.
         "showUserUpload": settings.takes_uploads and settings.auth_mode == "bearer",
         "streamingEnabled": True,

@@ -157,7 +157,7 @@ class Protocol(msgspec.Struct, frozen=True):
     filter_ends: bool = False
     """Whether a filter that stops an answer's text is how the answer ends, streamed or whole; else it is an error."""
     links_citations: bool = False
-    """Whether citations become links where `CITATION_LINKS` is set: its clients make none by themselves."""
+    """Whether citations become links where `PUBLIC_URL` is set: its clients make none by themselves."""
     shows_progress: bool = False
     """Whether its streams have a place for `Progress`, which requests ask for with `show_progress`."""
     stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])

@@ -40,7 +40,7 @@ async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @asynccontextmanager
 async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[RunningHost]:
     """The app under these settings, with errors by their status in all protocols: ChatUI's are in test_shown_errors."""
-    async with host_beside(env={"DATA_DIR": str(data_dir), "SEMANTIC_KERNEL_ERRORS": "status", **env}) as host:
+    async with host_beside(env={"DATA_DIR": str(data_dir), "ERRORS_AS_MESSAGES": "none", **env}) as host:
         yield host
 
 

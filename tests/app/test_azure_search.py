@@ -207,7 +207,7 @@ async def test_vectors_that_nothing_makes_and_fields_that_there_are_not_are_a_40
 ) -> None:
     async with http.post(extractive.url + "/chat", json=asking(retrieval_mode="vectors")) as response:
         assert response.status == 400
-        assert "AZURE_SEARCH_VECTORIZER" in (await response.json())["error"]
+        assert "EMBEDDINGS=index" in (await response.json())["error"]
     async with http.post(with_model.url + "/chat", json=asking(vector_fields=["embeddings"])) as response:
         assert response.status == 400
         assert "textEmbeddingOnly" in (await response.json())["error"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_citation_is_a_link_that_opens_its_document(
     data_dir: Path, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with hosted(data_dir, {"CITATION_LINKS": "https://app.example/api/content/"}) as host:
+    async with hosted(data_dir, {"PUBLIC_URL": "https://app.example/api/"}) as host:
         async with http.post(host.url + path, json=body()) as response:
             text = "\n".join(message["content"] for message in await response.json())
         (link, *_) = re.findall(r"\[plan\.pdf#page=3\]\(https://app\.example/api(/\S+?)\)", text)

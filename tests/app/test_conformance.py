@@ -32,7 +32,7 @@ async def test_every_client_reads_every_route_that_it_uses(built_in: RunningHost
 
 
 async def test_every_client_shows_a_refusal_and_goes_on_after_it(data_dir: Path, openai: OpenAIStandIn) -> None:
-    async with guarded(data_dir, openai, SEMANTIC_KERNEL_ERRORS="message") as app:
+    async with guarded(data_dir, openai, ERRORS_AS_MESSAGES="semantic-kernel") as app:
         cells = await run(app.host.url, QUESTION, {}, f"Where is the {BAD}?")
         await openai.caught_up()  # a refused turn may have asked the model
     assert failures(cells) == ""

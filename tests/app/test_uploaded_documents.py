@@ -54,7 +54,6 @@ class Container:
         self.settings = {
             "CONTENT_STORAGE": connection,
             "CONTENT_CONTAINER": name,
-            "CONTENT_SYNC_SCHEDULE": "off",
             "HISTORY_BACKEND": "off",
             **SOON,
         }

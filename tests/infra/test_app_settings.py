@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from shared.settings import Settings, variable
+from shared.settings import Settings
+from shared.settings.fields import variable
 from tests.infra.deployed import MAIN, Refused, app_settings, first_object, outputs
 from tools.bicep import INFRA, properties, text
 
@@ -16,12 +17,9 @@ DEFAULT_IS_RIGHT = {
     "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "APPROVERS": "who asked decides; others by moreSettings",
-    "APPROVALS_WITHOUT_SIGN_IN": "moreSettings, for those who read what it means",
     "USER_UPLOADS": "on where callers sign in",
     "USER_UPLOADS_DAYS": "moreSettings",
     "LIMIT_CALLER_DOCUMENTS": "moreSettings",
-    "LIMIT_CALLER_DOCUMENT_MEGABYTES": "moreSettings",
-    "LIMIT_CALLER_DOCUMENT_PAGES": "moreSettings",
     "FEEDBACK_READERS": "nobody reads over HTTP; `make feedback` reads the table",
     "OPENAI_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_API_KEY": "the model is Azure OpenAI's",
@@ -29,7 +27,6 @@ DEFAULT_IS_RIGHT = {
     "OPENAI_EMBEDDING_MODEL": "the model is Azure OpenAI's",
     "OPENAI_EMBEDDING_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_EMBEDDING_API_KEY": "the model is Azure OpenAI's",
-    "EMBEDDINGS": "an embedding model is deployed",
     "AZURE_OPENAI_API_KEY": "no keys",
     "AZURE_SEARCH_API_KEY": "no keys",
     "AZURE_VISION_API_KEY": "no keys",
@@ -42,15 +39,11 @@ DEFAULT_IS_RIGHT = {
     "CHAT_VISION": "the models that are deployed see",
     "CHAT_DEADLINE_SECONDS": "made for Azure's own limit",
     "CHAT_MAX_TOKENS": "moreSettings",
-    "CHAT_MAX_QUESTION_TOKENS": "moreSettings",
-    "CHAT_MAX_PROMPT_TOKENS": "moreSettings",
     "CHAT_SOURCE_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
     "PUBLIC_URL": "the platform tells the app its name; a domain of one's own, moreSettings",
-    "CITATION_LINKS": "only for ChatUI, and the app's URL is known after its first deployment",
     "ERRORS_AS_MESSAGES": "ChatUI needs the default; for CopilotKit, moreSettings",
-    "SEMANTIC_KERNEL_ERRORS": "an earlier name",
     "BATCH_BACKEND": "the app's own storage account is there",
     "CHAT_RUNS": "requests ask for it; moreSettings",
     "BATCH_QUEUE": "the app has a storage account of its own",
@@ -61,8 +54,6 @@ DEFAULT_IS_RIGHT = {
     "RAI_ON_ERROR": "safe as it is",
     "RAI_TIMEOUT_SECONDS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
-    "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "of an existing index, moreSettings",
-    "CONTENT_SYNC_SCHEDULE": "a night is one everywhere at some time, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",
     "WEBSITE_AUTH_ENABLED": "set by the platform",

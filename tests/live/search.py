@@ -21,9 +21,8 @@ SETTLING_SECONDS = 3.0
 @asynccontextmanager
 async def index_of_its_own() -> AsyncGenerator[Settings]:
     """Settings with the name of an index that is not there yet; whatever is then written goes at the end."""
-    own = {"AZURE_SEARCH_INDEX": f"{own_name()}-{uuid4().hex[:8]}", "AZURE_SEARCH_FIELDS": ""}
-    without = "AZURE_SEARCH_VECTORIZER"
-    settings = Settings.read({name: value for name, value in os.environ.items() if name != without} | own)
+    own = {"AZURE_SEARCH_INDEX": f"{own_name()}-{uuid4().hex[:8]}", "AZURE_SEARCH_FIELDS": "", "EMBEDDINGS": ""}
+    settings = Settings.read({**os.environ, **own})
     try:
         yield settings
     finally:

@@ -328,12 +328,8 @@ async def test_where_nobody_can_be_asked_a_call_that_needs_consent_does_not_run(
     assert "did not run" in (await gate.run("1", tool, {}, run)).text
 
 
-async def test_in_azure_nobody_agrees_without_sign_in_unless_the_settings_say_so(
-    tmp_path: Path, server: Crm, service: OpenAIStandIn
-) -> None:
+async def test_in_azure_nobody_agrees_without_sign_in(tmp_path: Path, server: Crm, service: OpenAIStandIn) -> None:
     azure = {"WEBSITE_SITE_NAME": "func-contoso"}
     with pytest.raises(NotConfigured, match=r"AUTH_MODE is none, and crm\.drop needs a person's consent"):
         async with desk(tmp_path, server, service, env=azure):
             pass
-    async with desk(tmp_path, server, service, env={**azure, "APPROVALS_WITHOUT_SIGN_IN": "true"}) as clerk:
-        assert (await asked_to_drop(clerk, service)).tool == "drop"

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from shared.errors import NotConfigured
-from shared.settings import Settings, variable
+from shared.settings import Settings
+from shared.settings.fields import variable
 
 HASH = "0123456789abcdef" * 4
 OTHER_HASH = "f" * 64

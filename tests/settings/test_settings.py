@@ -9,7 +9,8 @@ import pytest
 
 from shared.app import get_settings
 from shared.errors import NotConfigured
-from shared.settings import REMOVED, Settings, misspelt, variable
+from shared.settings import Settings, misspelt
+from shared.settings.fields import variable
 from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parents[2] / "local.settings.sample.json"
@@ -44,6 +45,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"OPENAI_EMBEDDING_API_KEY": "sk-secret"}, "OPENAI_EMBEDDING_MODEL is missing"),
         ({"OPENAI_EMBEDDING_BASE_URL": "localhost:1234"}, "OPENAI_EMBEDDING_BASE_URL: should be a URL"),
         ({"EMBEDDINGS": "yes"}, "EMBEDDINGS: "),
+        ({"EMBEDDINGS": "index"}, "AZURE_SEARCH_ENDPOINT is missing: EMBEDDINGS=index needs"),
         (
             {"EMBEDDINGS": "local", "OPENAI_EMBEDDING_MODEL": "m", "OPENAI_EMBEDDING_API_KEY": "sk-secret"},
             "EMBEDDINGS is local and OPENAI_EMBEDDING_MODEL is set",
@@ -120,8 +122,6 @@ def test_nothing_configured_is_complete() -> None:
             for name, value in {
                 "AZURE_SEARCH_INDEX": "i",
                 "AZURE_SEARCH_FIELDS": "content=chunk",
-                "AZURE_SEARCH_SEMANTIC_CONFIGURATION": "default",
-                "AZURE_SEARCH_VECTORIZER": "true",
                 "AZURE_VISION_ENDPOINT": "https://x.cognitiveservices.azure.com",
             }.items()
         ),
@@ -130,6 +130,7 @@ def test_nothing_configured_is_complete() -> None:
             for fields in (
                 *("contents=chunk", "content", "content=", "content=chunk, nothing", "=chunk"),
                 *("oids=oids/any() or true or oids", "content=my text", "content=a=b", "content=1st"),
+                "semanticConfiguration=my configuration",
             )
         ),
         (SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://127.0.0.1.example"}, "AZURE_SEARCH_ENDPOINT is another machine"),
@@ -165,10 +166,6 @@ def test_nothing_configured_is_complete() -> None:
             for name, kind in {"CONTENT_CONTAINER": "container", "BATCH_QUEUE": "queue"}.items()
         ),
         ({"CONTENT_CONTAINER": "x" * 50}, "CONTENT_CONTAINER: should be a container's name"),
-        *(
-            ({"CONTENT_SYNC_SCHEDULE": wrong}, "CONTENT_SYNC_SCHEDULE: should be off, or six fields such as")
-            for wrong in ("daily", "0 30 2 * *", "0 30 2 * * * *", "00:10:00", "0 30 2 * * %DAY%")
-        ),
         ({"APPLICATIONINSIGHTS_CONNECTION_STRING": "sk-secret"}, "APPLICATIONINSIGHTS_CONNECTION_STRING: should be"),
         ({"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": AAD}, "APPLICATIONINSIGHTS_CONNECTION_STRING is missing"),
         (INSIGHTS | {"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": "AAD"}, "should be Authorization=AAD"),
@@ -186,15 +183,12 @@ def test_what_is_missing_or_wrong_is_named(environment: dict[str, str], says: st
     assert "sk-secret" not in raised.value.message
 
 
-@pytest.mark.parametrize("name", REMOVED)
-def test_a_removed_setting_is_an_error_that_says_what_to_do_instead(name: str) -> None:
-    names = {variable(field) for field in Settings.model_fields}
-    assert name not in names
-    assert set(re.findall(r"[A-Z][A-Z_]{5,}[A-Z]|AzureWebJobsStorage\w*", REMOVED[name])) <= names
-    with pytest.raises(NotConfigured) as refused:
-        Settings.read({name: "secret"})
-    assert str(refused.value) == f"{name} is no longer a setting: {REMOVED[name]}."
-    assert Settings.read({name: " "}) == Settings.read({})
+@pytest.mark.parametrize(
+    "name", ["CHAT_MAX_QUESTION_TOKENS", "CHAT_MAX_WORDS", "LIMIT_CALLER_DOCUMENT_PAGES", "limit_everybody"]
+)
+def test_a_limit_that_the_app_does_not_have_is_never_ignored(name: str) -> None:
+    with pytest.raises(NotConfigured, match=f"^{name} is no setting: unset it. docs/settings.md has the limits"):
+        Settings.read({name: "10"})
 
 
 @pytest.mark.parametrize(
@@ -314,7 +308,7 @@ def test_every_problem_is_named_at_once() -> None:
         {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
-        SEARCH | {"AZURE_SEARCH_VECTORIZER": "true"},
+        SEARCH | {"EMBEDDINGS": "index", "AZURE_SEARCH_FIELDS": "semanticConfiguration=rag-1-configuration"},
         {"RAI_ENDPOINT": "http://rai.example:50051"},
         {"RAI_ENDPOINT": "http://[2001:db8::1]:50051"},
         {"AzureWebJobsStorage__tableServiceUri": "https://t", "HISTORY_BACKEND": "azure-table"},
@@ -334,6 +328,27 @@ def test_what_is_complete_is_taken(environment: dict[str, str]) -> None:
 def test_the_fields_of_an_index_are_read_by_name() -> None:
     settings = Settings.read(SEARCH | {"AZURE_SEARCH_FIELDS": " content=chunk, sourcepage = title ,"})
     assert settings.azure_search_fields == {"content": "chunk", "sourcepage": "title"}
+
+
+def test_the_longest_prompt_grows_with_the_sources() -> None:
+    assert [Settings.read({"CHAT_SOURCE_TOKENS": n}).longest_prompt for n in ("", "500", "112000")] == [
+        100_000,
+        100_000,
+        200_000,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "links"),
+    [
+        ({}, "https://chat.example/api/content"),
+        ({"AUTH_MODE": "easy-auth", "WEBSITE_AUTH_ENABLED": "True"}, "https://chat.example/api/content"),
+        ({"AUTH_MODE": "api-key", "API_KEYS": f"a:{HASH}"}, None),
+        ({"PUBLIC_URL": ""}, None),
+    ],
+)
+def test_citations_are_links_where_a_browser_can_open_them(more: dict[str, str], links: str | None) -> None:
+    assert Settings.read({"PUBLIC_URL": "https://chat.example/api/", **more}).citation_links == links
 
 
 def test_an_empty_variable_is_unset() -> None:

@@ -17,20 +17,20 @@ def check(environment: dict[str, str], *messages: Message, prompt_template: str 
 
 
 def test_a_question_has_a_largest_size_in_tokens() -> None:
-    check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "four" * 10 + "..."))
-    with pytest.raises(TooLarge, match=r"some 11 tokens, and this app takes 10 \(CHAT_MAX_QUESTION_TOKENS\)"):
-        check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "four" * 11))
+    check({}, Message(Role.USER, "four" * 8_000 + "..."))
+    with pytest.raises(TooLarge, match="some 8,001 tokens, and this app takes 8,000:"):
+        check({}, Message(Role.USER, "four" * 8_001))
 
 
 def test_a_question_in_another_script_is_counted_by_its_bytes() -> None:
-    with pytest.raises(TooLarge, match="some 15 tokens"):
-        check({"CHAT_MAX_QUESTION_TOKENS": "10"}, Message(Role.USER, "日" * 20))
+    with pytest.raises(TooLarge, match="some 9,000 tokens"):
+        check({}, Message(Role.USER, "日" * 12_000))
 
 
 def test_files_and_earlier_messages_are_no_question() -> None:
-    file = FileText("a.txt", "x" * 1_000)
-    earlier = Message(Role.USER, "x" * 1_000)
-    check({"CHAT_MAX_QUESTION_TOKENS": "10"}, earlier, Message(Role.USER, "Why?", files=(file,)))
+    file = FileText("a.txt", "x" * 40_000)
+    earlier = Message(Role.USER, "x" * 40_000)
+    check({}, earlier, Message(Role.USER, "Why?", files=(file,)))
 
 
 @pytest.mark.parametrize(

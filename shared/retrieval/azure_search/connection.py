@@ -48,8 +48,8 @@ ERRORS = ErrorTable(
         ),
         Reason.NOT_ACCEPTED: (
             "{name} does not accept what it was asked: check that AZURE_SEARCH_INDEX has the fields that "
-            "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and check "
-            "AZURE_SEARCH_SEMANTIC_CONFIGURATION."
+            "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and a semantic "
+            "configuration."
         ),
         Reason.BUSY: "{name} has too much to do. Try again later; if it stays, add replicas.",
     },

@@ -59,6 +59,8 @@ class IndexFields(msgspec.Struct, frozen=True):
     """What of the source file was not read."""
     fingerprint: str = "fingerprint"
     """State of the source file when ingestion indexed it."""
+    semantic_configuration: str = ""
+    """Name of the semantic ranker's configuration, which is no field; empty: the index's default."""
 
     @classmethod
     def called(cls, names: Mapping[str, str]) -> "IndexFields":
@@ -68,6 +70,7 @@ class IndexFields(msgspec.Struct, frozen=True):
             names: `AZURE_SEARCH_FIELDS`: the index's names by the default names.
         """
         other = {"imageEmbedding": "image_embedding", "tableHead": "table_head", "leftOut": "left_out"}
+        other |= {"semanticConfiguration": "semantic_configuration"}
         called = {other.get(field, field): name for field, name in names.items()}
         # An index may have a title in `sourcefile`'s place: then it has no other field for titles.
         taken = dict.fromkeys(field for field in _PLACE if field in names.values() and field not in called)

@@ -50,19 +50,11 @@ class AzureSearchRetriever(IndexReader):
         connection: Connection to the service and its index; closed by `aclose`.
         fields: Names of the index's fields.
         vectors: The vector fields that can be searched.
-        semantic_configuration: The index's configuration for the semantic ranker; None: its default.
     """
 
-    def __init__(
-        self,
-        connection: SearchConnection,
-        fields: IndexFields,
-        vectors: VectorFields,
-        semantic_configuration: str | None,
-    ) -> None:
+    def __init__(self, connection: SearchConnection, fields: IndexFields, vectors: VectorFields) -> None:
         super().__init__(connection, fields)
         self._vectors = vectors
-        self._semantic_configuration = semantic_configuration
 
     @classmethod
     def from_settings(
@@ -76,9 +68,9 @@ class AzureSearchRetriever(IndexReader):
             image_embedder: Makes vectors of questions in the space of the images' vectors; the caller closes it.
         """
         fields = IndexFields.called(settings.azure_search_fields)
-        vectors = VectorFields(fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer)
+        vectors = VectorFields(fields, embedder, image_embedder, vectorizer=settings.embeddings == "index")
         connection = SearchConnection.from_settings(settings)
-        return cls(connection, fields, vectors, settings.azure_search_semantic_configuration)
+        return cls(connection, fields, vectors)
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
@@ -125,7 +117,10 @@ class AzureSearchRetriever(IndexReader):
         if where and vectors:
             arguments["vector_filter_mode"] = "preFilter"  # old indexes filter after the search by default
         if query.semantic_ranker:
-            arguments |= {"query_type": "semantic", "semantic_configuration_name": self._semantic_configuration}
+            arguments |= {
+                "query_type": "semantic",
+                "semantic_configuration_name": self.fields.semantic_configuration or None,
+            }
             if arguments.get("search_text") != text:  # the ranker uses `search_text` by default
                 arguments["semantic_query"] = text
             if query.semantic_captions:

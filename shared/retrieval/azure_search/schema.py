@@ -37,8 +37,6 @@ class IndexPlan:
     """Name of the index."""
     fields: IndexFields
     """Names of its fields."""
-    semantic_configuration: str
-    """Name of the configuration for the semantic ranker."""
     has_images: bool
     """Whether page images have vectors."""
     vectorizer: models.AzureOpenAIVectorizerParameters | None
@@ -49,14 +47,13 @@ class IndexPlan:
         """Make the plan for these settings.
 
         Raises:
-            NotConfigured: `AZURE_SEARCH_VECTORIZER` is on, but the settings name no usable embedding model.
+            NotConfigured: `EMBEDDINGS` is `index`, but the settings name no usable embedding model.
         """
         return cls(
             settings.azure_search_index or "",
             IndexFields.called(settings.azure_search_fields),
-            settings.azure_search_semantic_configuration or _SEMANTIC_CONFIGURATION,
             settings.azure_vision_endpoint is not None,
-            _vectorizer(settings) if settings.azure_search_vectorizer else None,
+            _vectorizer(settings) if settings.embeddings == "index" else None,
         )
 
     def new_index(self, dimensions: int | None) -> models.SearchIndex:
@@ -92,7 +89,7 @@ class IndexPlan:
             title_field=models.SemanticField(field_name=self.fields.sourcepage),
             content_fields=[models.SemanticField(field_name=self.fields.content)],
         )
-        name = self.semantic_configuration
+        name = self.fields.semantic_configuration or _SEMANTIC_CONFIGURATION
         return models.SemanticSearch(
             default_configuration_name=name,
             configurations=[models.SemanticConfiguration(name=name, prioritized_fields=prioritized)],
@@ -235,7 +232,7 @@ def _vectorizer(settings: Settings) -> models.AzureOpenAIVectorizerParameters:
     connection = OpenAIConnection.from_settings(settings)
     if connection is None or connection.kind != "azure-openai" or deployment is None or model is None:
         raise NotConfigured(
-            "AZURE_SEARCH_VECTORIZER: an index that makes vectors itself needs AZURE_OPENAI_ENDPOINT, and "
+            "EMBEDDINGS=index: an index that makes vectors itself needs AZURE_OPENAI_ENDPOINT, and "
             f"AZURE_OPENAI_EMBEDDING_DEPLOYMENT named after its model ({', '.join(_VECTORIZER_MODELS)})."
         )
     return models.AzureOpenAIVectorizerParameters(

@@ -25,7 +25,7 @@ _FIELDS_BY_NAME = {
 
 _HOW_TO_ENABLE = {
     "embedding": "Searching by the meaning of a text needs an embedding model: set OPENAI_EMBEDDING_MODEL or "
-    "AZURE_OPENAI_EMBEDDING_DEPLOYMENT, or AZURE_SEARCH_VECTORIZER where the index has one.",
+    "AZURE_OPENAI_EMBEDDING_DEPLOYMENT, or EMBEDDINGS=index where the index has a vectorizer.",
     "imageEmbedding": "Searching images needs AZURE_VISION_ENDPOINT.",
 }
 """By field: what to configure so that it can be searched."""

@@ -73,8 +73,7 @@ async def searching(
     retriever = AzureSearchRetriever(
         SearchConnection.from_settings(settings, RetryPolicy(first_backoff=0.01)),
         fields,
-        VectorFields(fields, embedder, image_embedder, vectorizer=settings.azure_search_vectorizer),
-        settings.azure_search_semantic_configuration,
+        VectorFields(fields, embedder, image_embedder, vectorizer=settings.embeddings == "index"),
     )
     try:
         yield retriever

@@ -137,8 +137,8 @@ async def test_a_field_that_the_index_does_not_have_is_told(service: AISearchSta
 
 
 async def test_a_semantic_configuration_that_there_is_not_is_told(service: AISearchStandIn) -> None:
-    async with searching(service, AZURE_SEARCH_SEMANTIC_CONFIGURATION="other") as retriever:
-        with pytest.raises(NotConfigured, match="AZURE_SEARCH_SEMANTIC_CONFIGURATION"):
+    async with searching(service, AZURE_SEARCH_FIELDS="semanticConfiguration=other") as retriever:
+        with pytest.raises(NotConfigured, match=r"AZURE_SEARCH_FIELDS names.*a semantic configuration"):
             await retriever.search(SearchQuery("vision", semantic_ranker=True), CONTEXT)
 
 

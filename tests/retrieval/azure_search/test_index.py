@@ -122,7 +122,7 @@ async def test_an_index_with_images_takes_their_vectors(service: AISearchStandIn
 
 async def test_the_service_makes_vectors_itself_where_it_is_to(service: AISearchStandIn) -> None:
     azure = {
-        "AZURE_SEARCH_VECTORIZER": "true",
+        "EMBEDDINGS": "index",
         "AZURE_OPENAI_ENDPOINT": "https://contoso.openai.azure.com/openai/v1/",
         "AZURE_OPENAI_CHAT_DEPLOYMENT": "gpt",
         "AZURE_OPENAI_EMBEDDING_DEPLOYMENT": "our-text-embedding-3-large",
@@ -140,8 +140,8 @@ async def test_the_service_makes_vectors_itself_where_it_is_to(service: AISearch
 
 
 async def test_a_vectorizer_without_a_known_model_is_named_before_anything_is_asked(service: AISearchStandIn) -> None:
-    with pytest.raises(NotConfigured, match=r"AZURE_SEARCH_VECTORIZER.*AZURE_OPENAI_EMBEDDING_DEPLOYMENT"):
-        open_index(service, more={"AZURE_SEARCH_VECTORIZER": "true"})
+    with pytest.raises(NotConfigured, match=r"EMBEDDINGS=index.*AZURE_OPENAI_EMBEDDING_DEPLOYMENT"):
+        open_index(service, more={"EMBEDDINGS": "index"})
     assert service.requests == []
 
 

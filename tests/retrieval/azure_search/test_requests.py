@@ -145,7 +145,7 @@ async def test_each_override_asks_for_what_it_means_and_nothing_else(
 
 async def test_a_vectorizer_gets_the_text_and_no_embedding_is_paid_for(service: AISearchStandIn) -> None:
     embedder = HashedEmbedder()
-    async with searching(service, embedder, AZURE_SEARCH_VECTORIZER="true") as retriever:
+    async with searching(service, embedder, EMBEDDINGS="index") as retriever:
         result = await retriever.search(SearchQuery("glasses"), CONTEXT)
     assert service.searches == [BY_WORDS | {"vectorQueries": [BY_THE_INDEX]}]
     assert embedder.calls == []
@@ -153,6 +153,6 @@ async def test_a_vectorizer_gets_the_text_and_no_embedding_is_paid_for(service: 
 
 
 async def test_a_semantic_configuration_is_named_where_one_is_set(service: AISearchStandIn) -> None:
-    async with searching(service, AZURE_SEARCH_SEMANTIC_CONFIGURATION="default") as retriever:
+    async with searching(service, AZURE_SEARCH_FIELDS="semanticConfiguration=default") as retriever:
         await retriever.search(SearchQuery("glasses", semantic_ranker=True), CONTEXT)
     assert service.searches[0]["semanticConfiguration"] == "default"

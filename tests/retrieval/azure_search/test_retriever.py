@@ -48,7 +48,7 @@ class TestAzureSearchByItsVectorizer(RetrieverContract):
     async def retriever(self) -> AsyncGenerator[Retriever]:
         async with (
             search_service(vectorizer=True) as service,
-            searching(service, AZURE_SEARCH_VECTORIZER="true") as retriever,
+            searching(service, EMBEDDINGS="index") as retriever,
         ):
             yield retriever
 

@@ -25,7 +25,7 @@ async def service() -> AsyncGenerator[AISearchStandIn]:
 
 async def test_vectors_that_nothing_makes_are_refused_with_the_settings_to_set(service: AISearchStandIn) -> None:
     async with searching(service) as retriever:
-        with pytest.raises(BadRequest, match=r"OPENAI_EMBEDDING_MODEL.*AZURE_SEARCH_VECTORIZER.*`text`"):
+        with pytest.raises(BadRequest, match=r"OPENAI_EMBEDDING_MODEL.*EMBEDDINGS=index.*`text`"):
             await retriever.search(SearchQuery("glasses", VECTORS), CONTEXT)
         with pytest.raises(BadRequest, match="AZURE_VISION_ENDPOINT"):
             await retriever.search(SearchQuery("glasses", VECTORS, vector_fields=("imageEmbedding",)), CONTEXT)
