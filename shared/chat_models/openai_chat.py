@@ -131,9 +131,8 @@ class OpenAIChatModel:
         self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, until: float
     ) -> "httpx2.Response":
         """Send the request, without the parameters that this model has refused before."""
-        import openai
-
         from shared.outbound.openai_service.errors import fault_of, unsupported_parameter
+        from shared.outbound.openai_service.late_package import openai
 
         known = self._unsupported[endpoint, model.name]
         left_out = set(known)

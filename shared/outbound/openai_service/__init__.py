@@ -2,9 +2,5 @@
 
 `connection` says which endpoints the settings name, `service` chooses among them, `endpoint` sends requests to one, and
 `reasons` reads its error bodies.
-`openai` itself is imported at the first request, by `sender` and `errors`, and only what they need of it.
+`openai` itself is imported at the first request, from `late_package`, and only what is needed of it.
 """
-
-from shared.outbound.openai_service.late_package import import_late
-
-import_late()

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 import aiohttp
 import httpx2
 import msgspec
-import openai
 
 from shared.chat_types import Json
 from shared.outbound.asking import Sdk, translated
 from shared.outbound.faults import Fault, Reason, ServiceFault, retry_after_of
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, OpenAIConnection, ServedModel
+from shared.outbound.openai_service.late_package import openai
 from shared.outbound.openai_service.reasons import error_of, read_fault
 
 BY_CLASS: dict[type[BaseException], Reason] = {

@@ -10,12 +10,11 @@ from ssl import SSLContext
 import aiohttp
 import httpx2
 import msgspec
-import openai
-from openai import AsyncStream
 
 from shared.chat_types import ImagePart
 from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection
+from shared.outbound.openai_service.late_package import openai
 
 _NO_KEY = "none"
 """For services that need no key: the SDK insists on one."""
@@ -91,7 +90,7 @@ class Sender:
             content=_stream(text, images) if images else text,
             options={"headers": {"Content-Length": str(length)}},
             stream=True,
-            stream_cls=AsyncStream[object],
+            stream_cls=openai.AsyncStream[object],
         )
         if not isinstance(answer, httpx2.Response):
             raise TypeError(f"the SDK returned {type(answer).__name__}")

@@ -14,11 +14,11 @@ from copy import replace
 from typing import cast
 
 import msgspec
-import openai
 
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 from shared.outbound.openai_service.errors import SDK, fault_of
+from shared.outbound.openai_service.late_package import openai
 from shared.outbound.openai_service.sender import Sender
 
 _LASTING = frozenset({Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW})
