@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC
+from functools import partial
 from itertools import batched
 from typing import Any
 
@@ -15,7 +16,6 @@ from azure.core import MatchConditions
 from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import (
     HttpResponseError,
-    ResourceExistsError,
     ResourceModifiedError,
     ResourceNotFoundError,
 )
@@ -28,7 +28,7 @@ from shared.documents.media_types import media_type
 from shared.errors import NotConfigured, SwitchboardError
 from shared.outbound.asking import CachedHealth
 from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import BLOBS, storage_errors
+from shared.outbound.azure_service.storage import BLOBS, made_when_missing, storage_errors
 from shared.settings import Settings
 
 _KIND = "azure-blob"
@@ -157,12 +157,8 @@ class BlobStore:
         metadata = _metadata(old.metadata if old else None, rights, own=own)
         with storage_errors(BLOBS):
             try:
-                try:
-                    return await self._upload(name, data, metadata, replaces)
-                except ResourceNotFoundError:
-                    with suppress(ResourceExistsError):
-                        await self._container.create_container()
-                    return await self._upload(name, data, metadata, replaces)
+                upload = partial(self._upload, name, data, metadata, replaces)
+                return await made_when_missing(upload, self._container.create_container)
             except HttpResponseError as fault:
                 if fault.status_code in _CONFLICTS or getattr(fault, "error_code", "") == _BLOCKS_GONE:
                     raise conflict(replaces) from fault

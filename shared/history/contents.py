@@ -1,4 +1,4 @@
-"""Rules that both stores share: limits, the JSON of messages, and previews."""
+"""Rules that all stores share: limits, the JSON of messages, titles, and previews."""
 
 import re
 import unicodedata

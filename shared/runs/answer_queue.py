@@ -2,14 +2,13 @@
 
 import re
 from contextlib import suppress
-from typing import Any
+from functools import partial
 
 import msgspec
-from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from shared.outbound.azure_service.storage import OWN, storage_errors
+from shared.outbound.azure_service.storage import OWN, made_when_missing, storage_errors
 from shared.runs import NEW, Conflict, ObjectStore
 
 MAX_MESSAGE_BYTES = 48 * 1024
@@ -81,22 +80,12 @@ class AnswerQueue:
 
     async def _send(self, message: str) -> None:
         with storage_errors(OWN):
-            try:
-                await self._queue.send_message(message)
-            except ResourceNotFoundError:
-                with suppress(ResourceExistsError):
-                    await self._queue.create_queue()
-                await self._queue.send_message(message)
+            await made_when_missing(lambda: self._queue.send_message(message), self._queue.create_queue)
 
     async def _upload(self, name: str, body: bytes) -> None:
-        options: dict[str, Any] = {"overwrite": True}
+        upload = partial(self._container.upload_blob, name, body, overwrite=True)
         with storage_errors(OWN):
-            try:
-                await self._container.upload_blob(name, body, **options)
-            except ResourceNotFoundError:
-                with suppress(ResourceExistsError):
-                    await self._container.create_container()
-                await self._container.upload_blob(name, body, **options)
+            await made_when_missing(upload, self._container.create_container)
 
     async def aclose(self) -> None:
         """Close the connections."""

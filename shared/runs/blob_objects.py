@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from azure.core import MatchConditions
@@ -10,7 +11,7 @@ from azure.storage.blob.aio import ContainerClient, LinearRetry
 
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
+from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, made_when_missing, storage_errors
 from shared.runs import NEW, Conflict, New, Stored
 from shared.settings import Settings
 
@@ -85,14 +86,13 @@ class BlobObjects:
         if not isinstance(etag, New):
             condition = {"overwrite": True, "etag": etag, "match_condition": MatchConditions.IfNotModified}
         with storage_errors(OWN):
+            upload = partial(self._upload, name, data, condition)
+            if etag is NEW:
+                return await made_when_missing(upload, self._container.create_container)
             try:
-                return await self._upload(name, data, condition)
+                return await upload()
             except ResourceNotFoundError:
-                if etag is not NEW:
-                    raise Conflict from None
-                with suppress(ResourceExistsError):
-                    await self._container.create_container()
-                return await self._upload(name, data, condition)
+                raise Conflict from None
 
     async def delete(self, name: str) -> None:
         """Delete an object if it exists."""

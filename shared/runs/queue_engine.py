@@ -7,12 +7,12 @@ instance, so that scale-out, redelivery and poison messages are the platform's.
 from contextlib import suppress
 from typing import Any
 
-from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
+from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue.aio import QueueClient
 
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, storage_errors
+from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, made_when_missing, storage_errors
 from shared.settings import Settings
 
 _OPTIONS: dict[str, Any] = {
@@ -64,12 +64,7 @@ class QueueEngine:
     async def start(self, run_id: str) -> None:
         """Put a run into the queue."""
         with storage_errors(OWN):
-            try:
-                await self._queue.send_message(run_id)
-            except ResourceNotFoundError:
-                with suppress(ResourceExistsError):
-                    await self._queue.create_queue()
-                await self._queue.send_message(run_id)
+            await made_when_missing(lambda: self._queue.send_message(run_id), self._queue.create_queue)
 
     async def check(self) -> None:
         """Ask for the queue, which the first message makes."""

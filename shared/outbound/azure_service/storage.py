@@ -3,7 +3,10 @@
 The SDKs' own retries stay on for them, few and short.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, suppress
+
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
 from shared.outbound.asking import translated
 from shared.outbound.azure_service.asking import STORAGE
@@ -88,3 +91,18 @@ def storage_errors(table: ErrorTable) -> AbstractContextManager[None]:
         Unavailable, RateLimited, TooSlow: says what to do.
     """
     return translated(STORAGE, table.error, table.name)
+
+
+async def made_when_missing[T](use: Callable[[], Awaitable[T]], make: Callable[[], Awaitable[object]]) -> T:
+    """Use a queue or a container, and make it first if it is missing.
+
+    Args:
+        use: Uses it.
+        make: Makes it.
+    """
+    try:
+        return await use()
+    except ResourceNotFoundError:
+        with suppress(ResourceExistsError):
+            await make()
+        return await use()
