@@ -22,15 +22,8 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-from azure.core import MatchConditions
+from azure.core import MatchConditions, exceptions
 from azure.core.credentials_async import AsyncTokenCredential
-from azure.core.exceptions import (
-    AzureError,
-    HttpResponseError,
-    ResourceExistsError,
-    ResourceModifiedError,
-    ResourceNotFoundError,
-)
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient, TableServiceClient
 
@@ -135,7 +128,7 @@ class SharedCounts:
         try:
             async with asyncio.timeout(_EXCHANGE_TIMEOUT_SECONDS):
                 await self._exchange(scope)
-        except (AzureError, TimeoutError, LookupError, msgspec.DecodeError) as exc:
+        except (exceptions.AzureError, TimeoutError, LookupError, msgspec.DecodeError) as exc:
             self._table = None
             if not self._is_failing:
                 _log.warning("the table of budgets fails (%s): this instance counts for itself", type(exc).__name__)
@@ -257,9 +250,9 @@ class SharedCounts:
         if self._table is None or self._table[0] != day:
             first_kept = _name(day - _KEPT_DAYS + 1)
             async for table in self._client.query_tables(f"TableName ge '{TABLE}' and TableName lt '{first_kept}'"):
-                with suppress(HttpResponseError):  # another instance has deleted it
+                with suppress(exceptions.HttpResponseError):  # another instance has deleted it
                     await self._client.delete_table(table.name)
-            with suppress(ResourceExistsError):
+            with suppress(exceptions.ResourceExistsError):
                 await self._client.create_table(_name(day))
             self._table = (day, self._client.get_table_client(_name(day)))
         return self._table[1]
@@ -273,11 +266,11 @@ async def _put(table: TableClient, row: dict[str, str], etag: str | None) -> str
         else:
             condition = MatchConditions.IfNotModified
             written = await table.update_entity(row, UpdateMode.REPLACE, etag=etag, match_condition=condition)
-    except ResourceNotFoundError as error:
+    except exceptions.ResourceNotFoundError as error:
         if is_without_table(error):
             raise
         return None
-    except (ResourceExistsError, ResourceModifiedError):
+    except (exceptions.ResourceExistsError, exceptions.ResourceModifiedError):
         return None
     return written["etag"]
 
