@@ -44,7 +44,7 @@ async def run_turn(
     Raises:
         SwitchboardError: the model or the retriever failed.
     """
-    steps = _Steps(asked=request.overrides.show_progress)
+    steps = _Steps(wanted=request.overrides.show_progress)
     history = history_of(request)
     note, queries, rewriting = "", None, None
     if any(message.role is not Role.SYSTEM for message in history):
@@ -128,14 +128,14 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
 class _Steps:
     """The clock of a turn's steps."""
 
-    def __init__(self, *, asked: bool) -> None:
-        self._asked = asked
-        self._awaits_first = asked
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted
+        self._awaits_first = wanted
         self._since = time.monotonic()
 
     def ended(self, step: Literal["rewrite", "search", "prompt", "first_token", "answer"]) -> tuple[Progress, ...]:
         """Return the news of a step that has just ended, if the request asks for it."""
-        if not self._asked:
+        if not self._wanted:
             return ()
         now = time.monotonic()
         milliseconds, self._since = (now - self._since) * 1000, now
