@@ -41,7 +41,7 @@ Azure's SDKs, selects a user-assigned one. On a laptop it uses the account of `a
 [roles](deploy.md#who-may-do-what).
 
 The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing. A
-name that is nearly that of a setting stops `make run`.
+name that is nearly that of a setting stops `make run`. Defaults are in brackets.
 """
 
 SECTIONS = {
@@ -83,12 +83,10 @@ FOOT = """\
 
 These are for `make run`, not for the app.
 
-| variable | default | meaning |
-|---|---|---|
-| `PORT` | `7071` | where to listen, as `Host.LocalHttpPort` of `local.settings.json` does; 0: any free port |
-| `HOST` | | `func`: in Azure Functions Core Tools, if they are installed |
-| `RAI_REFERENCE_POLICY` | `samples/rai-policy.yaml` | the policy file of the stand-in for the RAI service |
-| `RAI_REFERENCE_FAULTS` | | [what goes wrong](safety.md#faults-on-demand) in that stand-in |
+- `PORT` (`7071`): where to listen, as `Host.LocalHttpPort` of `local.settings.json` does; 0: any free port.
+- `HOST`: `func` hosts the app in Azure Functions Core Tools, if they are installed.
+- `RAI_REFERENCE_POLICY` (`samples/rai-policy.yaml`): the policy file of the stand-in for the RAI service.
+- `RAI_REFERENCE_FAULTS`: [what goes wrong](safety.md#faults-on-demand) in that stand-in.
 """
 
 
@@ -148,10 +146,9 @@ def _page() -> Iterator[str]:
         if name in SECTIONS:
             heading, above = SECTIONS[name]
             yield f"\n## {heading}\n\n{above}{'\n\n' if above else ''}"
-            yield "| setting | default | meaning |\n|---|---|---|\n"
         default = _as_set(field.default)
         meaning = _description(name, field, texts[name])
-        yield f"| `{variable(name)}` | {f'`{default}` ' if default else ''}| {meaning} |\n"
+        yield f"- `{variable(name)}`{f' (`{default}`)' if default else ''}: {meaning}\n"
     yield FOOT
 
 

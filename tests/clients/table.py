@@ -1,4 +1,4 @@
-"""Makes the table of clients and situations in docs/clients.md: `python -m tests.clients.table`, `--check` to compare.
+"""Makes the lists of clients in docs/clients.md, by what they show: `python -m tests.clients.table`, or with `--check`.
 
 It has what the tests assert, so it says what was seen as long as they pass.
 """
@@ -27,18 +27,18 @@ def main() -> None:
 
 
 def _table() -> str:
-    shown = [row.expected for row in ROWS + PAGES]
-    same = {situation: shown[0][situation] for situation in SITUATIONS if len({one[situation] for one in shown}) == 1}
-    columns = [situation for situation in SITUATIONS if situation not in same]
-    rows = [
-        [row.title, f"`{row.wire}`", row.version, *(row.expected[name] for name in columns)] for row in ROWS + PAGES
-    ]
-    head = ["client", "protocol", "version", *columns]
-    lines = [head, ["---"] * len(head), *rows]
+    """Write what all clients show, and the clients in groups of those that show the same besides."""
+    rows = ROWS + PAGES
+    shown = [row.expected for row in rows]
+    differ = [situation for situation in SITUATIONS if len({one[situation] for one in shown}) > 1]
+    same = [f"{situation}: {shown[0][situation]}" for situation in SITUATIONS if situation not in differ]
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        besides = "; ".join(f"{situation}: {row.expected[situation]}" for situation in differ)
+        groups.setdefault(besides, []).append(f"{row.title} (`{row.wire}`, {row.version})")
     day = date.fromisoformat(DAY_FILE.read_text(encoding="utf-8").strip())
-    for_all = ", ".join(f"{situation}: {what}" for situation, what in same.items())
-    above = f"All of them were tried on {day:%-d %B %Y}. The same in each: {for_all}.\n\n"
-    return above + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    lists = [f"*{besides}*:\n\n" + "".join(f"- {client}\n" for client in groups[besides]) for besides in groups]
+    return "\n".join([f"All of them were tried on {day:%-d %B %Y}. *{'; '.join(same)}* in each.\n", *lists])
 
 
 if __name__ == "__main__":
