@@ -80,7 +80,7 @@ ROUTES: tuple[Route | Open, ...] = (
     Route("batch_stream", "GET", "multi-agent-chat/batches/{id}/stream", runs.batch_stream, spends=False),
     Route("list_approvals", "GET", "approvals", approvals.list_approvals, spends=False),
     Route("approval", "GET", "approvals/{id}", approvals.approval, spends=False),
-    Route("decide_approval", "POST", "approvals/{id}", approvals.decide, spends=False),
+    Route("decide_approval", "POST", "approvals/{id}", approvals.decide_approval, spends=False),
     # Chats, and what callers say of answers.
     Route("list_chats", "GET", "chat-history", chat_history.list_chats),
     Route("start_chat", "POST", "chat-history", chat_history.start_chat),

@@ -8,16 +8,20 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shared.parts import build_runs, build_service, open_answers, open_target
+from shared.parts import build_message_runs, build_runs, build_service, open_answers, open_target
+from shared.runs import begin as runs_begin
+from shared.runs.begin import Arrival, Followed
 from shared.runtime.late_imports import Late, run_import
 from shared.service import Service
 from shared.settings import Settings
+from shared.turns.accept import AcceptedRequest
+from shared.wire.request_body import Body
 from shared.wire.table import check_default_protocol
 
 if TYPE_CHECKING:
     from shared.ingestion.document import Target
     from shared.runs.answer_queue import AnswerQueue
-    from shared.runs.desk import Runs
+    from shared.runs.registry import Runs
 
 
 @cache
@@ -64,9 +68,45 @@ async def get_answers() -> "AnswerQueue":
     return await _answers.get()
 
 
+async def begin(accepted: AcceptedRequest, arrival: Arrival, body: Body | None) -> Followed:
+    """Begin the run of a request with the parts of this process; see `shared/runs/begin.py`.
+
+    Args:
+        accepted: The request, read and checked.
+        arrival: How it came in.
+        body: Its body, for a run that is kept in a journal; None: for one that is kept in memory.
+
+    Raises:
+        SwitchboardError: it cannot begin.
+    """
+    service = await get_service()
+    if arrival.tries_left is not None:
+        runs = await get_message_runs()
+    else:
+        runs = await get_runs() if body or service.tool_servers else None
+    return await runs_begin.begin(service, runs, accepted, arrival, body)
+
+
 _starting = asyncio.Lock()
 _runs: "Runs | None" = None
+_message_runs: "Runs | None" = None
 _tidying: asyncio.Task[None] | None = None
+
+
+async def get_message_runs() -> "Runs":
+    """Return the runs of messages of the queue of requests: those of the app, if they are in its storage account.
+
+    Raises:
+        NotConfigured: a setting is missing or wrong.
+    """
+    global _message_runs  # noqa: PLW0603 (a worker process serves one app)
+    service = await get_service()
+    if service.settings.batches == "queue" and (runs := await get_runs()):
+        return runs
+    async with _starting:
+        if _message_runs is None:
+            _message_runs = await run_import(build_message_runs, service)
+    return _message_runs
 
 
 async def get_runs() -> "Runs | None":

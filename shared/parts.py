@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
     from shared.runs.answer_queue import AnswerQueue
-    from shared.runs.desk import Runs
+    from shared.runs.registry import Runs
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
 
@@ -125,6 +125,17 @@ _INDEX_FILE = "index.sqlite"
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
 
+def build_message_runs(service: Service) -> "Runs":
+    """Make the runs of messages of `CHAT_REQUESTS_QUEUE`, for an app that keeps its other runs elsewhere."""
+    from shared.runs.blob_objects import BlobObjects
+    from shared.runs.in_process import InProcess
+    from shared.runs.registry import Runs
+    from shared.runs.running import Runner
+
+    runner = Runner(BlobObjects.from_settings(service.settings), service, {})
+    return Runs(runner, InProcess(runner.run_when_free))
+
+
 def open_answers(settings: Settings) -> "AnswerQueue":
     """Open the queue of `CHAT_ANSWERS_QUEUE`.
 
@@ -132,13 +143,13 @@ def open_answers(settings: Settings) -> "AnswerQueue":
         NotConfigured: it is not set.
     """
     from shared.runs.answer_queue import AnswerQueue
-    from shared.runs.blob_objects import BlobObjects, open_container
+    from shared.runs.blob_objects import open_container
     from shared.runs.queue_engine import open_queue
 
     name = settings.chat_answers_queue
     if name is None:
         raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
-    return AnswerQueue(open_queue(settings, name), open_container(settings, name), BlobObjects.from_settings(settings))
+    return AnswerQueue(open_queue(settings, name), open_container(settings, name))
 
 
 def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
@@ -148,7 +159,8 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
         The runs, and what deletes old ones, and resumes those that an earlier process left if this one runs them. None
         in Azure, where a rule of the storage account deletes them.
     """
-    from shared.runs.desk import Runs
+    from shared.runs.in_process import InProcess
+    from shared.runs.registry import Runs
     from shared.runs.running import Runner
     from shared.runs.tidying import keep_tidy
 
@@ -157,11 +169,12 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
         from shared.runs.blob_objects import BlobObjects
         from shared.runs.queue_engine import QueueEngine
 
-        blobs, queue = BlobObjects.from_settings(settings), QueueEngine.from_settings(settings)
-        runs = Runs(Runner(blobs, service, {}), queue)
+        blobs = BlobObjects.from_settings(settings)
+        runner = Runner(blobs, service, {})
+        queue = QueueEngine.from_settings(settings, InProcess(runner.run_when_free))
+        runs = Runs(runner, queue)
         return runs, None if settings.in_azure else partial(keep_tidy, blobs, queue, resume=False)
     from shared.runs.folder_objects import FolderObjects
-    from shared.runs.in_process import InProcess
 
     store = FolderObjects(settings.data_dir / "batches")
     runner = Runner(store, service, {})

@@ -36,7 +36,6 @@ WEB = {"fastapi", "starlette", "azurefunctions", "uvicorn"}
 PLUG_INS = {
     "shared.runs.blob_objects",
     "shared.runs.folder_objects",
-    "shared.runs.in_process",
     "shared.runs.queue_engine",
     "shared.budgets.model",
     "shared.budgets.shared_counts",
@@ -91,7 +90,7 @@ LATE = {
     "shared.agents.framework",
     "shared.runs.answer_queue",
     "shared.runs.claim",
-    "shared.runs.desk",
+    "shared.runs.registry",
     "shared.runs.following",
     "shared.runs.journal",
     "shared.runs.live",

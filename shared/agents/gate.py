@@ -87,7 +87,7 @@ class Gate:
             Paused: some of them need a person's consent.
         """
         self._places = {call.id: Place(self._agent, self._round, at) for at, call in enumerate(calls)}
-        if self._services.book is None:
+        if self._services.book is None or not self._services.book.asks:
             return
         asked = [await self._standing(self._services.book, call) for call in calls]
         if opened := tuple(kept.opened for kept in asked if kept and kept.state == "open"):

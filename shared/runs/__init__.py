@@ -2,7 +2,7 @@
 
 A run is a folder of small objects in an `ObjectStore`, named by its id of 32 hexadecimal digits:
 
-    {id}/request         what was asked (`records.Asked`), the body, and its files, each on a line
+    {id}/request         what was asked (`records.RunRequest`), the body, and its files, each on a line
     {id}/state           `records.State`: owner, times, and which runner works on it
     {id}/chat            the chat that was begun for it, if one was
     {id}/tools/{place}   a call of a tool, in a turn with tools of servers: see `tools/calls.py`
@@ -16,16 +16,18 @@ A run is a folder of small objects in an `ObjectStore`, named by its id of 32 he
     callers/{hash}       what a caller has begun, where that is limited
 
 Every object but the state and the calls of tools is written once (`NEW`), so that of two runners the first one wins.
-`desk.Runs` accepts, shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one,
+`registry.Runs` accepts, shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one,
 `consents.Consents` lets people decide about the calls that one waits for, and an `Engine` decides where those run that
 nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and
 `queue_engine` by Azure Storage queues.
 """
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from enum import Enum
 from typing import Final, Protocol
+
+import msgspec
 
 
 class New(Enum):
@@ -42,8 +44,7 @@ class Conflict(Exception):
     """Somebody else has written the object: it exists already, or has another version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """An object as it was read."""
 
     data: bytes
@@ -92,11 +93,40 @@ class ObjectStore(Protocol):
         ...
 
 
+async def change(store: ObjectStore, name: str, how: Callable[[bytes], bytes | None]) -> bytes | None:
+    """Change an object, whoever else changes it at the same time; return what it holds then, or None if it is gone.
+
+    Args:
+        store: The store.
+        name: Its name.
+        how: Makes its new bytes of those that it holds; None: it stays as it is.
+
+    Raises:
+        Unavailable, TooSlow: the store cannot be used.
+    """
+    while found := await store.read(name):
+        changed = how(found.data)
+        if changed is None:
+            return found.data
+        with suppress(Conflict):
+            await store.write(name, changed, found.etag)
+            return changed
+    return None
+
+
 class Engine(Protocol):
     """Decides where and when runs run. It may run one twice: `Runner.run` keeps the second one out."""
 
     async def start(self, run_id: str) -> None:
         """See to it that a run runs soon, here or elsewhere.
+
+        Raises:
+            Unavailable, TooSlow: this cannot be arranged now.
+        """
+        ...
+
+    async def watch(self, run_id: str) -> None:
+        """See to it that somebody looks at a run again, in case the runner that has it now dies.
 
         Raises:
             Unavailable, TooSlow: this cannot be arranged now.

@@ -1,7 +1,6 @@
 """Sends answers to requests of a queue into another one. Imports `azure.storage.queue`: import this module late."""
 
 import re
-from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -9,7 +8,6 @@ from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
 from shared.outbound.azure_service.storage import OWN, made_when_missing, storage_errors
-from shared.runs import NEW, Conflict, ObjectStore
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
@@ -18,7 +16,7 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 """Characters that JSON allows in a text and the XML of the queue's protocol does not (XML 1.0, 2.2 Characters)."""
 
 
-class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """The end of a request: what the message in the queue holds."""
 
     id: str
@@ -39,44 +37,24 @@ class AnswerQueue:
     Args:
         queue: Client of the queue.
         container: Client of the container.
-        kept: Keeps what was sent, so that a request that comes twice gets the same answer twice.
     """
 
-    def __init__(self, queue: QueueClient, container: ContainerClient, kept: ObjectStore) -> None:
+    def __init__(self, queue: QueueClient, container: ContainerClient) -> None:
         self._queue = queue
         self._container = container
-        self.kept = kept
-        """Also for the model calls of requests."""
 
-    async def send_again(self, folder: str) -> bool:
-        """Send the answer again that a request got before; False: it got none.
+    async def send(self, reply: Reply, run_id: str) -> None:
+        """Send the answer of a run.
 
         Raises:
             Unavailable, TooSlow: the storage cannot be used.
         """
-        sent = await self.kept.read(f"{folder}/answer")
-        if sent:
-            await self._send(sent.data.decode())
-        return sent is not None
-
-    async def send(self, told: Told, folder: str) -> None:
-        """Send an answer. The first one of a request counts, whoever sends another.
-
-        Args:
-            told: The answer.
-            folder: Names the request among the objects that are kept.
-
-        Raises:
-            Unavailable, TooSlow: the storage cannot be used.
-        """
-        message = _encoded(told)
+        message = _encoded(reply)
         if len(message) > MAX_MESSAGE_BYTES:
-            blob = f"{folder}.json"
-            await self._upload(blob, bytes(told.body))
-            message = _encoded(Told(told.id, told.status, blob=blob))
-        with suppress(Conflict):
-            await self.kept.write(f"{folder}/answer", message, NEW)
-        await self.send_again(folder)
+            blob = f"{run_id}.json"
+            await self._upload(blob, bytes(reply.body))
+            message = _encoded(Reply(reply.id, reply.status, blob=blob))
+        await self._send(message.decode())
 
     async def _send(self, message: str) -> None:
         with storage_errors(OWN):
@@ -93,6 +71,6 @@ class AnswerQueue:
         await self._container.close()
 
 
-def _encoded(told: Told) -> bytes:
-    text = msgspec.json.encode(told).decode()
+def _encoded(reply: Reply) -> bytes:
+    text = msgspec.json.encode(reply).decode()
     return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()

@@ -1,12 +1,13 @@
 """Approvals: what a person decides about the calls that a paused run waits for (docs/decisions/0028).
 
 A call's own object has its state, so that of two answers the first one wins, and nothing but an answer that is written
-there lets a call run. `approvals/{id}` leads to it, `codes/{owner}/{code}` has the id, and `open/{owner}/{id}` lists it
-until it is decided.
+there lets a call run. `approvals/{id}` leads to it, `codes/{owner}/{code}` has the id, and `open/{owner}/{time}-{id}`
+lists it until it is decided or its time is over.
 """
 
+import re
 import time
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from copy import replace
 from dataclasses import dataclass
@@ -14,20 +15,21 @@ from dataclasses import dataclass
 import msgspec
 
 from shared.chat_types import Decision
-from shared.errors import Decided, NotFound
+from shared.errors import BadRequest, Decided, NotFound
 from shared.events import ChatEvent, ConsentAsked
-from shared.runs import NEW, Conflict, ObjectStore, Stored
+from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.claim import read_state
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.kept_tools import codes_of, read_call, tools_of
+from shared.runs.kept_tools import change_call, codes_of, read_call, tools_of
 from shared.runs.live import is_paused
-from shared.runs.packing import pack
 from shared.runs.records import State, decode, is_run_id
 from shared.tools.calls import CallState, KeptCall
 
 MOST_LISTED = 100
-"""Approvals that are listed at most."""
+"""Maximum approvals in one page of a list."""
 _OPEN = "open/"
+_PLACE = re.compile("[0-9a-f]{10}-[0-9a-f]{32}")
+"""An approval's place among the open ones: when its time is over, in Unix seconds as hexadecimal digits, and its id."""
 _APPROVED: tuple[CallState, ...] = ("claimed", "executing", "executed", "failed")
 
 
@@ -39,9 +41,9 @@ class _Pointer(msgspec.Struct, frozen=True):
     name: str
     """Name of the call's object."""
     owner: str
-    """Hash of the name of who asked."""
+    """Hash of the name of the run's owner."""
     asker: str
-    """Who asked, for those who decide."""
+    """Name of the run's owner, for those who decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,9 @@ class Decider:
     """Somebody who reads or decides approvals."""
 
     owner: str
-    """Hash of the name of the owner of runs that it is."""
+    """Hash of the name under which this person owns runs."""
     name: str
-    """Who it is, for the record."""
+    """That name, for the record."""
     is_approver: bool = False
     """Whether others' approvals may be read and decided (`APPROVERS`)."""
 
@@ -65,9 +67,14 @@ class Approval:
     run_id: str
     """The run that waits for it."""
     asker: str
-    """Who asked."""
+    """Name of the run's owner."""
     is_own: bool
-    """Whether the reader is who asked."""
+    """Whether the reader owns the run."""
+
+
+def no_such_approval() -> NotFound:
+    """Make the error for an approval that the caller may not see, whatever the reason."""
+    return NotFound("There is no such approval, or it is not yours to see.")
 
 
 async def open_approvals(
@@ -79,7 +86,7 @@ async def open_approvals(
         for entry, data in (
             (f"approvals/{call.approval_id}", pointer),
             (codes_of(state.owner) + call.code, call.approval_id.encode()),
-            (_index_name(state.owner, call), b""),
+            (_open_name(state.owner, call), b""),
         ):
             with suppress(Conflict):  # it is there already
                 await store.write(entry, data, NEW)
@@ -88,7 +95,7 @@ async def open_approvals(
 async def waiting_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
     """Return the calls of a run that wait for a decision, by the names of their objects."""
     names = [name async for name in store.names(tools_of(run_id))]
-    found = {name: read_call(stored) for name in names if (stored := await store.read(name))}
+    found = {name: read_call(stored.data) for name in names if (stored := await store.read(name))}
     return {name: call for name, call in found.items() if call.state == "open"}
 
 
@@ -98,19 +105,43 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
     Raises:
         NotFound: there is none of this id, or it may not be read.
     """
-    approval, _, _ = await _find(store, approval_id, decider)
-    return approval
+    return (await _find(store, approval_id, decider))[0]
 
 
-async def list_approvals(store: ObjectStore, decider: Decider) -> list[Approval]:
-    """Return the open approvals of an owner; for approvers those of all."""
+async def list_approvals(
+    store: ObjectStore, decider: Decider, limit: int = MOST_LISTED, after: str = ""
+) -> tuple[list[Approval], str | None]:
+    """Return a page of the open approvals of an owner, for approvers of those of all: first those that run out first.
+
+    Args:
+        store: Keeps them.
+        decider: The reader.
+        limit: Maximum number of approvals in the page.
+        after: Where the page before ended; empty: there is none before.
+
+    Returns:
+        The approvals, and where the page ends; None: there are no more.
+
+    Raises:
+        BadRequest: no page ends there.
+    """
+    if after and not _PLACE.fullmatch(after):
+        raise BadRequest("after: should be the `next` of the page before.")
     prefix = _OPEN if decider.is_approver else _opened_by(decider.owner)
-    names = [name async for name in _first(store.names(prefix), MOST_LISTED)]
-    listed = list[Approval]()
-    for name in names:
-        with suppress(NotFound):
-            listed.append(await find_approval(store, name[-32:], decider))
-    return [approval for approval in listed if approval.call.state == "open"]
+    names = {name.rpartition("/")[2]: name async for name in store.names(prefix)}
+    listed, now = list[Approval](), f"{int(time.time()):010x}"
+    for place in sorted(names):
+        if place < now:
+            await store.delete(names[place])  # nobody decided in time
+        elif place > after:
+            if len(listed) == limit:
+                return listed, after
+            with suppress(NotFound):
+                approval = await find_approval(store, place[-32:], decider)
+                if approval.call.state == "open":
+                    listed.append(approval)
+                    after = place
+    return listed, None
 
 
 async def with_code(store: ObjectStore, owner: str, code: str) -> str | None:
@@ -119,33 +150,34 @@ async def with_code(store: ObjectStore, owner: str, code: str) -> str | None:
     return found.data.decode() if found else None
 
 
-async def decide(store: ObjectStore, approval_id: str, decision: Decision, decider: Decider) -> Approval:
-    """Write a decision. The run does not go on by that: see `go_on`.
+async def record_decision(store: ObjectStore, approval_id: str, decision: Decision, decider: Decider) -> Approval:
+    """Write a decision. The run does not go on by that: see `free_if_decided`.
 
     Raises:
         NotFound: there is no approval of this id, or it may not be decided.
         Decided: it was decided otherwise, or cannot be decided any more.
     """
-    while True:
-        approval, name, stored = await _find(store, approval_id, decider)
-        call = approval.call
+    approval, name = await _find(store, approval_id, decider)
+
+    def decided(call: KeptCall) -> KeptCall | None:
+        call = _with_time(call)
         if call.state == "open":
             state: CallState = "claimed" if decision.approved else "denied"
-            call = replace(call, state=state, decided_by=decider.name, reason=decision.reason)
-            try:
-                await store.write(name, pack(call), stored.etag)
-            except Conflict:
-                continue  # somebody else has decided at the same time
-            return replace(approval, call=call)
+            return replace(call, state=state, decided_by=decider.name, reason=decision.reason)
         if call.state in ("expired", "abandoned"):
             raise Decided(f"This call was not decided in time, or the chat went on: it is {call.state}. Ask again.")
         if decision.approved is not (call.state in _APPROVED):
             raise Decided(f"This call was {'refused' if decision.approved else 'approved'} before.")
-        return approval
+        return None
+
+    call = await change_call(store, name, decided)
+    if call is None:
+        raise no_such_approval()
+    return replace(approval, call=call)
 
 
-async def go_on(store: ObjectStore, run_id: str) -> State | None:
-    """Let a run go on that waits, if all is decided; return its state, or None if it is gone.
+async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
+    """Let anybody claim a run that waits, if all its calls are decided; return its state, or None if it is gone.
 
     What it has shown becomes the beginning of another journal, without the end that the pause was: who follows it from
     the next event on is shown only what is new.
@@ -168,20 +200,20 @@ async def go_on(store: ObjectStore, run_id: str) -> State | None:
             return free
 
 
-async def abandon(store: ObjectStore, owner: str, names: Iterable[str]) -> None:
+async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> None:
     """Close the calls that a run waited for, which was stopped.
 
     Args:
         store: Keeps them.
         owner: Hash of the name of the run's owner.
-        names: Of the calls' objects.
+        names: Names of the calls' objects.
     """
     for name in names:
-        while (found := await store.read(name)) and (call := read_call(found)).state in ("open", "claimed"):
-            with suppress(Conflict):
-                await store.write(name, pack(replace(call, state="abandoned")), found.etag)
-        if found:
-            await store.delete(_index_name(owner, read_call(found)))
+        call = await change_call(
+            store, name, lambda call: replace(call, state="abandoned") if call.state in ("open", "claimed") else None
+        )
+        if call:
+            await store.delete(_open_name(owner, call))
 
 
 def shown_before(events: list[ChatEvent]) -> list[ChatEvent]:
@@ -195,44 +227,36 @@ async def _is_decided(store: ObjectStore, state: State) -> bool:
     """Whether all calls of a run are decided, or out of time."""
     is_decided = True
     for name in state.waits:
-        while (found := await store.read(name)) and (call := read_call(found)).state == "open":
-            if time.time() < call.expires:
-                is_decided = False
-                break
-            with suppress(Conflict):
-                await store.write(name, pack(replace(call, state="expired")), found.etag)
-        if found and (call := read_call(found)).state != "open":
-            await store.delete(_index_name(state.owner, call))
+        call = await change_call(store, name, lambda call: None if (now := _with_time(call)) is call else now)
+        if call and call.state == "open":
+            is_decided = False
+        elif call:
+            await store.delete(_open_name(state.owner, call))
     return is_decided
 
 
-async def _find(store: ObjectStore, approval_id: str, decider: Decider) -> tuple[Approval, str, Stored]:
-    """Return an approval, and the name and the version of its call's object."""
+async def _find(store: ObjectStore, approval_id: str, decider: Decider) -> tuple[Approval, str]:
+    """Return an approval, and the name of its call's object."""
     entry = await store.read(f"approvals/{approval_id}") if is_run_id(approval_id) else None
     pointer = decode(entry.data, _Pointer) if entry else None
     is_own = pointer is not None and pointer.owner == decider.owner
     if pointer and (is_own or decider.is_approver):
         state, stored = await read_state(store, pointer.run_id), await store.read(pointer.name)
         if stored and state and state.is_readable(time.time()):
-            call = read_call(stored)
+            call = _with_time(read_call(stored.data))  # `free_if_decided` writes that it has run out
             if call.approval_id == approval_id:
-                if call.state == "open" and time.time() >= call.expires:
-                    call = replace(call, state="expired")  # `go_on` writes it
-                return Approval(call, pointer.run_id, pointer.asker, is_own), pointer.name, stored
-    raise NotFound("There is no such approval, or it is not yours to see.")
+                return Approval(call, pointer.run_id, pointer.asker, is_own), pointer.name
+    raise no_such_approval()
 
 
-def _index_name(owner: str, call: KeptCall) -> str:
-    return _opened_by(owner) + call.approval_id
+def _with_time(call: KeptCall) -> KeptCall:
+    """Return a call as it stands at this time: one that nobody has decided in time is expired."""
+    return replace(call, state="expired") if call.state == "open" and time.time() >= call.expires else call
+
+
+def _open_name(owner: str, call: KeptCall) -> str:
+    return f"{_opened_by(owner)}{int(call.expires):010x}-{call.approval_id}"
 
 
 def _opened_by(owner: str) -> str:
     return f"{_OPEN}{owner[:32]}/"
-
-
-async def _first(names: AsyncGenerator[str], most: int) -> AsyncGenerator[str]:
-    count = 0
-    async for name in names:
-        if (count := count + 1) > most:
-            return
-        yield name

@@ -11,8 +11,8 @@ from secrets import token_hex
 import msgspec
 
 from shared.errors import InternalError, SwitchboardError
-from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Asked, Result, State, decode, label, status_of
+from shared.runs import NEW, Conflict, ObjectStore, change
+from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Result, RunRequest, State, decode, label, status_of
 from shared.tools.calls import KeptCall
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -22,7 +22,7 @@ from shared.wire.table import PROTOCOLS
 _log = logging.getLogger("switchboard.run")
 
 
-class Outcome(Enum):
+class RunEnd(Enum):
     """How a call of `run` ended."""
 
     DONE = "done"
@@ -31,6 +31,8 @@ class Outcome(Enum):
     """Another runner works on it, or did until it died."""
     GONE = "gone"
     """There is no such run any more, or another runner took it over."""
+    FAILED = "failed"
+    """It failed in a way that the next try may mend."""
     WAITING = "waiting"
     """A person has to decide about its calls."""
 
@@ -51,8 +53,8 @@ class Claim:
         self._etag = etag
         self._renewed = time.monotonic()
 
-    async def asked(self) -> tuple[Asked, Body]:
-        """Read what was asked.
+    async def request(self) -> tuple[RunRequest, Body]:
+        """Read the request.
 
         Raises:
             InternalError: it is not there, or damaged.
@@ -112,7 +114,7 @@ class Claim:
                 self.state, followed=state.followed, stopped=state.stopped, deleted=state.deleted
             )
 
-    async def end(self, result: Result) -> Outcome:
+    async def end(self, result: Result) -> RunEnd:
         """Write the result, unless the claim is lost or a result is there already."""
         if time.monotonic() - self._renewed > 2 * HEARTBEAT_SECONDS:  # else nobody can have taken it over
             await self._renew()
@@ -124,7 +126,7 @@ class Claim:
         if state is None or state.deleted:
             return await self.leave()
         _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
-        return Outcome.DONE
+        return RunEnd.DONE
 
     async def wait(self, calls: Mapping[str, KeptCall]) -> bool:
         """Let the run wait for a person; return whether it does, and was neither lost nor stopped meanwhile.
@@ -155,33 +157,43 @@ class Claim:
         with suppress(Conflict, SwitchboardError):
             await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
 
-    async def leave(self) -> Outcome:
+    async def leave_to_next_try(self) -> RunEnd:
+        """Let the next try of the same request have the run from its beginning, with what is kept of finished calls."""
+        free = msgspec.structs.replace(
+            self.state, runner="", beat=time.time(), runs=0, started=0, journal=self.state.journal + 1
+        )
+        with suppress(Conflict):
+            await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
+        _log.info("run %s: left to the next try", label(self.run_id))
+        return RunEnd.FAILED
+
+    async def leave(self) -> RunEnd:
         """Leave the run to who has it now; of a deleted one, delete what this runner may have written since."""
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
             await purge(self._store, self.run_id, state=False)
         _log.info("run %s: left, time %d", label(self.run_id), self.state.runs)
-        return Outcome.GONE
+        return RunEnd.GONE
 
 
-async def claim_run(run_id: str, store: ObjectStore) -> Claim | Outcome:
+async def claim_run(run_id: str, store: ObjectStore) -> Claim | RunEnd:
     """Claim a run, unless it has ended, or another runner that is alive has it."""
     found = await store.read(f"{run_id}/state")
     state = decode(found.data, State) if found else None
     now = time.time()
     if found is None or state is None or not state.is_readable(now):
-        return Outcome.GONE
+        return RunEnd.GONE
     if await store.read(f"{run_id}/result"):
-        return Outcome.DONE
+        return RunEnd.DONE
     if state.waits and not state.stopped:
-        return Outcome.WAITING
+        return RunEnd.WAITING
     if state.runner and not state.is_stale(now):
-        return Outcome.HELD
+        return RunEnd.HELD
     claimed = claimed_by_new_runner(state)
     try:
         etag = await store.write(f"{run_id}/state", msgspec.json.encode(claimed), found.etag)
     except Conflict:
-        return Outcome.HELD
+        return RunEnd.HELD
     return Claim(run_id, store, claimed, etag)
 
 
@@ -193,8 +205,8 @@ def claimed_by_new_runner(state: State) -> State:
     )
 
 
-async def read_request(store: ObjectStore, run_id: str) -> tuple[Asked, Body]:
-    """Read what was asked.
+async def read_request(store: ObjectStore, run_id: str) -> tuple[RunRequest, Body]:
+    """Read the request of a run.
 
     Raises:
         InternalError: it is not there, or damaged.
@@ -202,13 +214,24 @@ async def read_request(store: ObjectStore, run_id: str) -> tuple[Asked, Body]:
     found = await store.read(f"{run_id}/request")
     if found is None:
         raise InternalError(UNREADABLE)
-    return Asked.decode(found.data)
+    return RunRequest.decode(found.data)
 
 
 async def read_state(store: ObjectStore, run_id: str) -> State | None:
     """Read the state of a run; None: there is no such run."""
     found = await store.read(f"{run_id}/state")
     return decode(found.data, State) if found else None
+
+
+async def change_state(store: ObjectStore, run_id: str, how: Callable[[State], State | None]) -> State | None:
+    """Change the state of a run as `change` does its object; return the state then, or None if it is gone."""
+
+    def changed(data: bytes) -> bytes | None:
+        state = how(decode(data, State))
+        return msgspec.json.encode(state) if state else None
+
+    data = await change(store, f"{run_id}/state", changed)
+    return decode(data, State) if data else None
 
 
 async def read_result(store: ObjectStore, run_id: str) -> Result | None:

@@ -1,40 +1,39 @@
 """Lets people decide about the calls that runs wait for, in a chat or by a route, and lets the runs go on."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
-from shared.chat_types import Decision
+from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
 from shared.runs import ObjectStore, records
-from shared.runs.approvals import Approval, Decider, decide, go_on, waiting_calls, with_code
+from shared.runs.approvals import (
+    Approval,
+    Decider,
+    free_if_decided,
+    no_such_approval,
+    record_decision,
+    waiting_calls,
+    with_code,
+)
 from shared.runs.claim import read_state
 from shared.runs.journal import read_piece
 
 _MOST_LOOKED_AT = 5
-"""Newest runs of a chat that a new message may leave waiting."""
+"""How many of the newest runs of a chat a new message may withdraw."""
+_CODE = re.compile(r"\b(?:approve|decline) ([A-Z0-9]{4})\b")
+"""A code in a question for consent, as front ends without buttons show it."""
 
 
 class _StartAgain(Protocol):
-    async def __call__(self, run_id: str, *, here: bool) -> None: ...
+    async def __call__(self, run_id: str, *, here: bool) -> object: ...
 
 
 class _Stop(Protocol):
     async def __call__(self, run_id: str, owner: str) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What follows a decision, for the chat in which it was made."""
-
-    run_id: str
-    """The run that goes on, or waits for more decisions."""
-    begin: tuple[ChatEvent, ...]
-    """Events that come first: they are all if the run still waits."""
-    number: int | None
-    """Number of the run's first event that comes then; None: it still waits."""
 
 
 class Consents:
@@ -51,69 +50,106 @@ class Consents:
         self._start = start
         self._stop = stop
 
-    async def decide(self, approval_id: str, decision: Decision, decider: Decider) -> Approval:
-        """Decide about a call; its run goes on where the engine decides, if all its calls are decided.
+    async def decide(self, decision: Decision, decider: Decider, *, here: bool) -> Approval | None:
+        """Decide about a call; its run goes on if all its calls are decided.
 
-        Raises:
-            NotFound, Decided: as `approvals.decide` raises them.
-        """
-        approval = await decide(self.store, approval_id, decision, decider)
-        await self.go_on(approval.run_id, here=False)
-        return approval
-
-    async def decide_in_chat(self, decisions: Sequence[Decision], owner: str) -> Outcome | None:
-        """Decide about calls of an owner's turn, which then goes on here.
+        Args:
+            decision: The decision.
+            decider: Who decides.
+            here: Whether the run goes on in this process at once, or where the engine decides.
 
         Returns:
-            What follows; None: the decisions are a phrase with a code that names no call.
+            The approval; None: the decision is a phrase with a code that names no call.
 
         Raises:
-            NotFound, Decided: as `approvals.decide` raises them.
+            NotFound, Decided: as `record_decision` raises them.
         """
-        decider, approval = Decider(records.digest(owner), owner), None
-        for decision in decisions:
-            approval_id = decision.approval_id
-            if not approval_id and (found := await with_code(self.store, decider.owner, decision.code)):
-                approval_id = found
-            if approval_id:
-                approval = await decide(self.store, approval_id, decision, decider)
-        if approval is None:
+        approval_id = decision.approval_id or await with_code(self.store, decider.owner, decision.code)
+        if approval_id is None:
             return None
-        run_id = approval.run_id
-        await self.go_on(run_id, here=True)
+        approval = await record_decision(self.store, approval_id, decision, decider)
+        await self.go_on(approval.run_id, here=here)
+        return approval
+
+    async def shown_after(self, run_id: str) -> tuple[tuple[ChatEvent, ...], int | None]:
+        """Return what a chat is shown after a decision in it, before the events of the run that are new.
+
+        Returns:
+            The events, and the number of the run's first new event; None: the run still waits, and there are none.
+
+        Raises:
+            NotFound: the run has been deleted.
+        """
         state = await read_state(self.store, run_id)
         if state is None:
-            raise NotFound("There is no such approval, or it is not yours to see.")
+            raise no_such_approval()
         known = await read_piece(self.store, run_id, state.journal, 0) or []
-        begin = [
-            event
-            for kind in (Retrieved, CompletionStarted)
-            for event in [event for event in known if isinstance(event, kind)][-1:]
-        ]
+        newest = [[event for event in known if isinstance(event, kind)][-1:] for kind in (Retrieved, CompletionStarted)]
+        begin = (*newest[0], *newest[1])
         if not state.waits:
-            return Outcome(run_id, tuple(begin), len(known))
+            return begin, len(known)
         opened = tuple(call.opened for call in (await waiting_calls(self.store, run_id)).values())
-        return Outcome(run_id, (*begin, ConsentAsked(opened), Finished("consent")), None)
+        return (*begin, ConsentAsked(opened), Finished("consent")), None
 
     async def go_on(self, run_id: str, *, here: bool) -> None:
         """Let a run go on that waits, if all its calls are decided or out of time."""
         before = await read_state(self.store, run_id)
         if before and before.waits:
-            after = await go_on(self.store, run_id)
+            after = await free_if_decided(self.store, run_id)
             if after and not (after.waits or after.deleted):
                 await self._start(run_id, here=here)
 
-    async def leave(self, owner: str, chat: str) -> None:
-        """Abandon what is open in a chat: its user has asked something else."""
+    async def withdraw(self, owner: str, request: ChatRequest) -> None:
+        """Stop what waits in the chat of a request: its user has gone on without a decision."""
+        if (chat := chat_before(request)) is None:
+            return
         names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
+        waiting = list[str]()
         for name in names[:_MOST_LOOKED_AT]:
-            run_id = name[-32:]
-            state = await read_state(self.store, run_id)
+            state = await read_state(self.store, run_id := name[-32:])
             if state and state.waits and not (state.stopped or state.deleted):
-                with suppress(NotFound):
-                    await self._stop(run_id, owner)
+                waiting.append(run_id)
+        if not request.chat.name:
+            waiting = await self._named(waiting, request)
+        for run_id in waiting:
+            with suppress(NotFound):
+                await self._stop(run_id, owner)
+
+    async def _named(self, waiting: Sequence[str], request: ChatRequest) -> Sequence[str]:
+        """Return those of several runs of equal conversations that the request's conversation has asked about.
+
+        Two chats may have begun with the same words. The code in the question for consent tells them apart; where a
+        front end shows none, a single run is taken for the chat's own.
+        """
+        codes = {code for message in _since_question(request) for code in _CODE.findall(message.content)}
+        if not codes:
+            return waiting if len(waiting) == 1 else ()
+        calls = {run_id: await waiting_calls(self.store, run_id) for run_id in waiting}
+        return [run_id for run_id, of in calls.items() if codes & {call.code for call in of.values()}]
 
 
 def chat_name(owner: str, chat: str) -> str:
-    """Where the runs of a chat are entered, in the order of their beginning."""
+    """Return where the runs of a chat are entered, in the order of their beginning."""
     return f"chats/{records.digest(owner, chat)}/"
+
+
+def chat_of(request: ChatRequest) -> str:
+    """Return the id of a request's chat: the client's, or else a hash of the whole conversation up to its question."""
+    return request.chat.name or _conversation(request.messages)
+
+
+def chat_before(request: ChatRequest) -> str | None:
+    """Return the id that the chat of a request had at the question before; None: this is its first question."""
+    before = request.messages[: len(request.messages) - 1 - len(_since_question(request))]
+    return request.chat.name or (_conversation(before) if before else None)
+
+
+def _since_question(request: ChatRequest) -> Sequence[Message]:
+    """Return the messages between a request's question and the one before."""
+    return [*takewhile(lambda message: message.role is not Role.USER, reversed(request.messages[:-1]))][::-1]
+
+
+def _conversation(messages: Sequence[Message]) -> str:
+    """Hash what was said. Front ends change their system prompts, such as by the time of day."""
+    said = (f"{one.role}: {one.content.strip()}" for one in messages if one.role in (Role.USER, Role.ASSISTANT))
+    return records.digest("conversation", *said)

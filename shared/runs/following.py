@@ -102,18 +102,23 @@ class Followers:
         self._mark = mark
         self._looks: dict[_Place, asyncio.Task[_Look]] = {}
 
-    async def request(self, run_id: str, settings: Settings) -> tuple[records.Asked, ChatRequest]:
-        """Return what a run, which its owner has found, was asked.
+    async def request(self, run_id: str, settings: Settings) -> tuple[records.RunRequest, ChatRequest]:
+        """Return the request of a run that its owner has found, as it is kept, and as encoders take it.
 
         Raises:
             InternalError, Unavailable, TooSlow: it cannot be read.
             BadRequest, NotAllowed, NotFound: the settings have changed, and no longer allow it.
         """
-        asked, body = await read_request(self._store, run_id)
-        return asked, await with_chat(asked.accepted(body, settings).request, self._store, run_id)
+        kept, body = await read_request(self._store, run_id)
+        return kept, await with_chat(kept.accepted(body, settings).request, self._store, run_id)
 
     async def follow(
-        self, run_id: str, owner: str, number: int = 0, heartbeat: float | None = None
+        self,
+        run_id: str,
+        owner: str,
+        number: int = 0,
+        heartbeat: float | None = None,
+        live: Live | None = None,
     ) -> AsyncGenerator[list[ChatEvent]]:
         """Yield the events of a run from a number on, in batches of all that have arrived, until it has ended.
 
@@ -124,6 +129,7 @@ class Followers:
             owner: Who reads it.
             number: Number of the first event, from 0.
             heartbeat: Seconds without events after which an empty batch is yielded; None: never.
+            live: The run, if the reader has begun it in this process.
 
         Raises:
             InternalError: a piece of the journal is damaged.
@@ -131,7 +137,7 @@ class Followers:
         """
         reader, held = _Reader(run_id, owner, number, heartbeat), list[ChatEvent]()
         while True:
-            live = self.lives.get(run_id)
+            live = live or self.lives.get(run_id)
             batches = live.turn.follow(reader.number, heartbeat) if live else self._kept(reader)
             async for batch in batches:
                 if live and batch:
@@ -149,6 +155,7 @@ class Followers:
                     yield [*held]
                     held = []
             if live and not live.turn.has_ended:
+                live = None
                 await asyncio.sleep(LOOK_SECONDS)  # it is another runner's now, or deleted
             elif live or run_id not in self.lives:
                 return
@@ -192,8 +199,8 @@ class Followers:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _begun_anew(self, run_id: str) -> Failed:
-        asked, _ = await read_request(self._store, run_id)
-        return Failed(BegunAnew(), asked.invocation_id)
+        kept, _ = await read_request(self._store, run_id)
+        return Failed(BegunAnew(), kept.invocation_id)
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
         """Return the events of a run so far."""

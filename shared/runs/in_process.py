@@ -19,6 +19,7 @@ class InProcess:
 
     def __init__(self, run: Callable[[str], Awaitable[object]], workers: int = _WORKERS) -> None:
         self._run = run
+        self._workers = workers
         self._slots = asyncio.Semaphore(workers)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -27,6 +28,14 @@ class InProcess:
         if run_id not in self._tasks:
             task = self._tasks[run_id] = asyncio.create_task(self._work(run_id))
             task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a run would begin at once."""
+        return len(self._tasks) < self._workers
+
+    async def watch(self, run_id: str) -> None:
+        """Do nothing: at the start of a process, runs go on that an earlier one has not ended."""
 
     async def check(self) -> None:
         """Do nothing: this process can always run one."""

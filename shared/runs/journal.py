@@ -106,8 +106,8 @@ class Journal:
 class Live:
     """A run that goes on in this process."""
 
-    asked: ChatRequest
-    """What was asked, with its chat, for encoders."""
+    request: ChatRequest
+    """The request with its chat, for encoders."""
     turn: LiveTurn
     """The turn."""
     journal: Journal

@@ -1,9 +1,10 @@
 """Keeps the calls of tools of a run, and which of them a person is asked for."""
 
 import secrets
+from collections.abc import Callable
 
 from shared.errors import InternalError, Unavailable
-from shared.runs import NEW, New, ObjectStore, Stored
+from shared.runs import NEW, New, ObjectStore, change
 from shared.runs.packing import pack, unpack
 from shared.runs.records import CONSENT_SECONDS, UNREADABLE, State, digest
 from shared.tools.calls import KeptCall, Place
@@ -21,21 +22,23 @@ class KeptTools:
         store: Keeps the calls.
         run_id: The run.
         state: The state of the run, which names its owner.
+        asks: Whether a person can be asked for consent.
     """
 
-    def __init__(self, store: ObjectStore, run_id: str, state: State) -> None:
+    def __init__(self, store: ObjectStore, run_id: str, state: State, *, asks: bool = True) -> None:
         self._store = store
         self._run_id = run_id
         self._owner = state.owner
         self._etags: dict[Place, str | New] = {}
         self._codes: set[str] = set()
+        self.asks = asks
         self.expires = state.created + CONSENT_SECONDS
 
     async def find(self, place: Place) -> KeptCall | None:
         """Return the call of a place; None: none is kept."""
         found = await self._store.read(self._name(place))
         self._etags[place] = found.etag if found else NEW
-        return read_call(found) if found else None
+        return read_call(found.data) if found else None
 
     async def put(self, place: Place, call: KeptCall) -> None:
         """Keep a call in place of the version that was found.
@@ -83,14 +86,25 @@ def codes_of(owner: str) -> str:
     return f"codes/{owner[:32]}/"
 
 
-def read_call(found: Stored) -> KeptCall:
+async def change_call(store: ObjectStore, name: str, how: Callable[[KeptCall], KeptCall | None]) -> KeptCall | None:
+    """Change a call as `change` does its object; return the call then, or None if it is gone."""
+
+    def changed(data: bytes) -> bytes | None:
+        call = how(read_call(data))
+        return pack(call) if call else None
+
+    data = await change(store, name, changed)
+    return read_call(data) if data else None
+
+
+def read_call(data: bytes) -> KeptCall:
     """Read a call.
 
     Raises:
         InternalError: it is damaged, or of another version of the app.
     """
     try:
-        call = unpack(found.data)
+        call = unpack(data)
     except ValueError:
         call = None
     if not isinstance(call, KeptCall):

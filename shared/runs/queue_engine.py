@@ -13,6 +13,7 @@ from azure.storage.queue.aio import QueueClient
 from shared.errors import NotConfigured
 from shared.outbound.azure_service.signing_in import app_identity
 from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, made_when_missing, storage_errors
+from shared.runs.in_process import InProcess
 from shared.settings import Settings
 
 _OPTIONS: dict[str, Any] = {
@@ -42,29 +43,51 @@ def open_queue(settings: Settings, name: str) -> QueueClient:
         raise NotConfigured(NO_CONNECTION_STRING) from exc
 
 
+WATCH_SECONDS = 30
+"""After so many seconds a message of the queue lets somebody look at a run that has begun elsewhere."""
+
+
 class QueueEngine:
     """An `Engine` by a queue, which is made when the first message is sent.
 
+    A run begins in this process if there is room, since an idle queue is looked into only now and then. Its message
+    comes later in that case: it finds a run whose process has died.
+
     Args:
         queue: Client of the queue.
+        here: Runs runs in this process.
     """
 
-    def __init__(self, queue: QueueClient) -> None:
+    def __init__(self, queue: QueueClient, here: InProcess) -> None:
         self._queue = queue
+        self._here = here
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "QueueEngine":
-        """A queue of the account that the settings name.
+    def from_settings(cls, settings: Settings, here: InProcess) -> "QueueEngine":
+        """Make the engine of the account that the settings name.
 
         Raises:
             NotConfigured: the connection string is none.
         """
-        return cls(open_queue(settings, settings.batch_queue))
+        return cls(open_queue(settings, settings.batch_queue), here)
 
     async def start(self, run_id: str) -> None:
-        """Put a run into the queue."""
+        """Put a run into the queue, and begin it here if there is room."""
+        if not self._here.has_room:
+            await self._send(run_id, 0)
+            return
+        await self._send(run_id, WATCH_SECONDS)
+        await self._here.start(run_id)
+
+    async def watch(self, run_id: str) -> None:
+        """Put a run into the queue for a later look."""
+        await self._send(run_id, WATCH_SECONDS)
+
+    async def _send(self, run_id: str, seconds: int) -> None:
         with storage_errors(OWN):
-            await made_when_missing(lambda: self._queue.send_message(run_id), self._queue.create_queue)
+            await made_when_missing(
+                lambda: self._queue.send_message(run_id, visibility_timeout=seconds), self._queue.create_queue
+            )
 
     async def check(self) -> None:
         """Ask for the queue, which the first message makes."""

@@ -10,7 +10,7 @@ import msgspec
 from shared.errors import InternalError, SwitchboardError
 from shared.runs.packing import pack, unpack
 from shared.settings import Settings
-from shared.turns.accept import AcceptedRequest, Asker, accept
+from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, accept
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
@@ -33,26 +33,25 @@ UNREADABLE = "What is kept of this answer cannot be read. Ask again."
 _ID = re.compile("[0-9a-f]{32}")
 
 
-class Asked(Asker, frozen=True, kw_only=True):
-    """What was asked, beside the body, and by whom. The body and its files follow it in the object, each on a line."""
+class RunRequest(Asker, frozen=True, kw_only=True):
+    """The request of a run without its body. The body and its files follow in the object, each on a line."""
 
     protocol: str
     """Name of the protocol."""
-    route: str = ""
-    """The path that was asked."""
-    team: bool = False
-    """Whether the route is the team's."""
-    streams: bool = False
-    """Whether the route streams."""
-    single_turn: bool = False
-    """Whether the route ignores the earlier messages."""
+    path: str = ""
+    """The path of the HTTP request; empty if it came in another way."""
+    route: RouteOptions = RouteOptions()
+    """What the route says of the answer."""
+    comes_again: bool = False
+    """Whether the same request comes again until it is answered, as a message of a queue does. Its run then leaves an
+    error that another try may mend to the next one, and asks nobody for consent."""
 
     def encode(self, body: Body) -> bytes:
         """Make the object of the request."""
         return b"\n".join((msgspec.json.encode(self), json.dumps(body.json).encode(), pack(body.files)))
 
     @classmethod
-    def decode(cls, data: bytes) -> "tuple[Asked, Body]":
+    def decode(cls, data: bytes) -> "tuple[RunRequest, Body]":
         """Read the object of a request.
 
         Raises:
@@ -72,15 +71,13 @@ class Asked(Asker, frozen=True, kw_only=True):
         Raises:
             BadRequest, NotAllowed, NotFound, TooLarge: it cannot be answered.
         """
-        protocol = PROTOCOLS[self.protocol]
-        return as_run(
-            accept(protocol, body, self, settings, team=self.team, streams=self.streams, single_turn=self.single_turn)
-        )
+        protocol, begins_chat = PROTOCOLS[self.protocol], not self.comes_again
+        return as_run(accept(protocol, body, self, settings, self.route, begins_chat=begins_chat))
 
 
 def as_run(accepted: AcceptedRequest) -> AcceptedRequest:
-    """Mark a request as a run's."""
-    return replace(accepted, request=replace(accepted.request, is_kept=True))
+    """Mark a request as one whose run is kept. It decides nothing: else it would not begin a run."""
+    return replace(accepted, request=replace(accepted.request, is_kept=True, decisions=()))
 
 
 class State(msgspec.Struct, frozen=True):
@@ -174,6 +171,11 @@ def digest(*parts: str | bytes) -> str:
 def label(run_id: str) -> str:
     """Name a run in the log, where its id must not be: who has the id of an anonymous run can read it."""
     return digest(run_id)[:12]
+
+
+def is_temporary(error: SwitchboardError) -> bool:
+    """Whether another try may mend an error."""
+    return error.status >= 500 or error.status in (408, 429)
 
 
 def status_of(error: SwitchboardError) -> int:

@@ -17,14 +17,14 @@ from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.approvals import abandon, go_on, open_approvals, shown_before, waiting_calls
+from shared.runs.approvals import close_calls, free_if_decided, open_approvals, shown_before, waiting_calls
 from shared.runs.bell import Bell
-from shared.runs.claim import Claim, Outcome, claim_run, failed, read_state, unreadable
+from shared.runs.claim import Claim, RunEnd, claim_run, failed, read_state, unreadable
 from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
-from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Asked, Result
+from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Result, RunRequest, is_temporary
 from shared.service import Service
 from shared.turns.accept import AcceptedRequest
 from shared.turns.begin import begin_turn
@@ -36,22 +36,15 @@ _log = logging.getLogger("switchboard.run")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """A run that begins in the process of its request."""
+class NewTurn:
+    """The request of a run that begins in the process of its request: nothing is kept of its turn yet."""
 
-    asked: Asked
-    """What was asked."""
+    request: RunRequest
+    """The request as it is kept."""
     accepted: AcceptedRequest
-    """The same, read and checked."""
+    """The request, read and checked."""
     status_within: float | None
     """As `begin_turn` takes it."""
-    begun: asyncio.Future[Live]
-    """The run when it has begun, or the error for which it has not."""
-
-    def fail(self, error: SwitchboardError) -> None:
-        """Tell of an error before the beginning."""
-        if not self.begun.done():
-            self.begun.set_exception(error)
 
 
 class Runner:
@@ -69,27 +62,36 @@ class Runner:
         self.lives = lives
         self.bell = Bell(store)
 
-    async def run(self, run_id: str) -> Outcome:
+    async def run(self, run_id: str) -> RunEnd:
         """Run a run until it has a result, from where an earlier runner was interrupted.
 
         Raises:
             Unavailable, TooSlow: the store cannot be used. The run can be run again.
         """
-        await go_on(self.store, run_id)
+        await free_if_decided(self.store, run_id)
         claim = await claim_run(run_id, self.store)
-        return claim if isinstance(claim, Outcome) else await self.run_claimed(claim)
+        return claim if isinstance(claim, RunEnd) else await self.run_claimed(claim)
 
-    async def run_claimed(self, claim: Claim, start: Start | None = None) -> Outcome:
+    async def run_claimed(
+        self,
+        claim: Claim,
+        new: NewTurn | None = None,
+        begun: asyncio.Future[Live | None] | None = None,
+        *,
+        is_last_try: bool = True,
+    ) -> RunEnd:
         """Run a run that has been claimed.
 
         Args:
             claim: The claim.
-            start: Who waits for its beginning; None: nobody does.
+            new: The request, if nothing is kept of its turn yet.
+            begun: Gets the run when it has begun, or the error for which it has not; None: nobody waits for that.
+            is_last_try: Whether an error that another try may mend ends the run.
 
         Raises:
             Unavailable, TooSlow: as `run` raises them.
         """
-        run = _Run(self, claim, start)
+        run = _Run(self, claim, new, begun, is_last_try=is_last_try)
         if claim.state.stopped:
             return await run.give_up(Stopped())
         if claim.state.runs > MOST_RUNS:
@@ -99,7 +101,7 @@ class Runner:
             beating = asyncio.create_task(claim.keep(rung, run.stop, runner.cancel if runner else run.stop))
             return await self._ended(claim, run, beating)
 
-    async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> Outcome:
+    async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> RunEnd:
         runner = asyncio.current_task()
         try:
             result = await run.result()
@@ -108,6 +110,8 @@ class Runner:
                 await asyncio.wait([beating])
                 return await self._waiting(claim, run)
             return await claim.end(result)
+        except _NextTryError:
+            return await claim.leave_to_next_try()
         except asyncio.CancelledError:
             if claim.is_lost and runner:
                 runner.uncancel()
@@ -123,29 +127,29 @@ class Runner:
             self._drop(run)
             run.let_end()
 
-    async def _waiting(self, claim: Claim, run: "_Run") -> Outcome:
+    async def _waiting(self, claim: Claim, run: "_Run") -> RunEnd:
         """Let a run wait for the decisions that it has asked for."""
-        asked, _ = await claim.asked()
+        request, _ = await claim.request()
         calls = await waiting_calls(self.store, claim.run_id)
-        await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(asked.caller))
+        await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(request.caller))
         self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
         if not await claim.wait(calls):
-            await abandon(self.store, claim.state.owner, calls)
+            await close_calls(self.store, claim.state.owner, calls)
             return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
         run.let_end()
         # Who listed the approvals may have decided before the run waited.
-        state = await go_on(self.store, claim.run_id)
-        return Outcome.WAITING if state is None or state.waits else await self.run(claim.run_id)
+        state = await free_if_decided(self.store, claim.run_id)
+        return RunEnd.WAITING if state is None or state.waits else await self.run(claim.run_id)
 
     def _drop(self, run: "_Run") -> None:
         """Let nobody find what goes on here of a run, unless that is another runner's by now."""
         if run.live and self.lives.get(run.run_id) is run.live:
             del self.lives[run.run_id]
 
-    async def run_when_free(self, run_id: str) -> Outcome:
+    async def run_when_free(self, run_id: str) -> RunEnd:
         """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""
         seen = None
-        while (outcome := await self.run(run_id)) is Outcome.HELD:
+        while (outcome := await self.run(run_id)) is RunEnd.HELD:
             state = await read_state(self.store, run_id)
             if state is None or (seen and (state.runner, state.beat) != seen):
                 break
@@ -167,6 +171,10 @@ class Runner:
             )
 
 
+class _NextTryError(Exception):
+    """A try has failed in a way that the next one may mend."""
+
+
 class _StoreFailedError(Exception):
     """The store failed in the middle of a run: not the run's end, since it can be run again."""
 
@@ -186,18 +194,27 @@ def _interrupting() -> Generator[None]:
 
 
 class _Run:
-    """One run that is claimed."""
+    """One run that is claimed. Its arguments are those of `Runner.run_claimed`."""
 
-    def __init__(self, runner: Runner, claim: Claim, start: Start | None = None) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        claim: Claim,
+        new: NewTurn | None = None,
+        begun: asyncio.Future[Live | None] | None = None,
+        *,
+        is_last_try: bool = True,
+    ) -> None:
         self._claim = claim
         self._store = runner.store
         self._service = replace(
             runner.service,
-            model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=start is not None),
-            book=KeptTools(runner.store, claim.run_id, claim.state),
+            model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=new is not None),
         )
         self._lives = runner.lives
-        self._start = start
+        self._new = new
+        self._begun = begun
+        self._is_last_try = is_last_try
         self._journal = Journal(runner.store, claim.run_id, claim.state.journal)
         self._turn: LiveTurn | None = None
         self.run_id = claim.run_id
@@ -213,15 +230,15 @@ class _Run:
         if self._turn:
             self._turn.stop(Stopped())
 
-    async def give_up(self, error: SwitchboardError) -> Outcome:
+    async def give_up(self, error: SwitchboardError) -> RunEnd:
         """End it with an error. What it has done stays readable."""
         try:
-            asked, _ = await self._claim.asked()
+            request, _ = await self._claim.request()
             if is_paused(known := await self._journal.read()):
                 await self._leave_pause(known)
         except InternalError as damage:
             return await self._claim.end(unreadable(damage))
-        return await self._claim.end(await self._failed(error, asked))
+        return await self._claim.end(await self._failed(error, request))
 
     async def _leave_pause(self, known: list[ChatEvent]) -> None:
         """Begin the journal that has no pause at its end: readers are asked nothing more, and see one end alone."""
@@ -234,28 +251,32 @@ class _Run:
     async def result(self) -> Result | None:
         """Answer it; None: it waits for a person."""
         try:
-            asked, body = (self._start.asked, None) if self._start else await self._claim.asked()
+            request, body = (self._new.request, None) if self._new else await self._claim.request()
         except InternalError as error:
             return unreadable(error)
         try:
-            return await self._answer(asked, body)
+            return await self._answer(request, body)
         except SwitchboardError as error:
-            if self._start:
-                self._start.fail(error)
-            return await self._failed(error, asked)
+            if self._begun and not self._begun.done():
+                self._begun.set_exception(error)
+            if request.comes_again and not self._is_last_try and is_temporary(error):
+                raise _NextTryError from None
+            return await self._failed(error, request)
         except _StoreFailedError as interrupted:
             raise interrupted.error from None
         except Conflict:
             raise
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
-            log_fault(error, asked.invocation_id)
-            return await self._failed(InternalError(), asked)
+            log_fault(error, request.invocation_id)
+            if self._begun and not self._begun.done():
+                self._begun.set_exception(InternalError())
+            return await self._failed(InternalError(), request)
 
-    async def _answer(self, asked: Asked, body: Body | None) -> Result | None:
-        protocol = PROTOCOLS[asked.protocol]
+    async def _answer(self, request: RunRequest, body: Body | None) -> Result | None:
+        protocol = PROTOCOLS[request.protocol]
         with _interrupting():
-            known = [] if self._start else await self._journal.read()
-        live = await self._begin(asked, body, known)
+            known = [] if self._new else await self._journal.read()
+        live = await self._begin(request, body, known)
         try:
             with _interrupting():
                 await self._journal.keep(live.turn, self._claim.followed)
@@ -264,10 +285,11 @@ class _Run:
             answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
-        encode = protocol.team_answer if asked.team else protocol.answer
-        return Result(200, msgspec.Raw(encode_json(encode(live.asked, answer) if protocol.answer and encode else None)))
+        encode = protocol.team_answer if request.route.team else protocol.answer
+        whole = encode(live.request, answer) if protocol.answer and encode else None
+        return Result(200, msgspec.Raw(encode_json(whole)))
 
-    async def _begin(self, asked: Asked, body: Body | None, known: Sequence[ChatEvent]) -> Live:
+    async def _begin(self, request: RunRequest, body: Body | None, known: Sequence[ChatEvent]) -> Live:
         """Begin its turn, or go on with it."""
         settings = self._service.settings
         until = (
@@ -276,49 +298,50 @@ class _Run:
             + settings.batch_deadline_seconds
             - time.time()
         )
-        accepted = self._start.accepted if self._start and body is None else asked.accepted(body or Body({}), settings)
+        accepted = self._new.accepted if self._new else request.accepted(body or Body({}), settings)
+        book = KeptTools(self._store, self._claim.run_id, self._claim.state, asks=not request.comes_again)
 
         def make(events: AsyncGenerator[ChatEvent], context: RequestContext) -> LiveTurn:
             self._turn = LiveTurn(resumed(events, known, self._begin_anew) if known else events, context)
             return self._turn
 
         if ended_in(known):
-            request = await with_chat(accepted.request, self._store, self._claim.run_id)
-            self._turn = LiveTurn(_each(known), RequestContext(asked.invocation_id, until))
+            encoded = await with_chat(accepted.request, self._store, self._claim.run_id)
+            self._turn = LiveTurn(_each(known), RequestContext(request.invocation_id, until))
         else:
-            request, _ = await begin_turn(
-                self._service,
+            encoded, _ = await begin_turn(
+                replace(self._service, book=book),
                 accepted,
-                asked,
+                request,
                 until,
-                status_within=self._start.status_within if self._start else None,
+                status_within=self._new.status_within if self._new else None,
                 run_id=self._claim.run_id,
                 find_chat=self._find_chat,
                 make=make,
             )
         if self._turn is None:
             raise InternalError
-        self.live = self._lives[self.run_id] = Live(request, self._turn, self._journal)
-        if self._start:
-            self._start.begun.set_result(self.live)
+        self.live = self._lives[self.run_id] = Live(encoded, self._turn, self._journal)
+        if self._begun and not self._begun.done():
+            self._begun.set_result(self.live)
         return self.live
 
     async def _begin_anew(self) -> None:
         with _interrupting():
             self._journal.begin_anew(await self._claim.begin_journal())
 
-    async def _failed(self, error: SwitchboardError, asked: Asked) -> Result:
+    async def _failed(self, error: SwitchboardError, request: RunRequest) -> Result:
         """End the journal with an error, unless it has ended, and make the result."""
         if not (self._turn and self._turn.has_ended):
             with suppress(Conflict):  # a piece that is damaged is in its place
-                await self._journal.append([Failed(error, asked.invocation_id)])
-        return failed(error, PROTOCOLS[asked.protocol], asked.invocation_id)
+                await self._journal.append([Failed(error, request.invocation_id)])
+        return failed(error, PROTOCOLS[request.protocol], request.invocation_id)
 
     async def _find_chat(
         self, request: ChatRequest, context: RequestContext, history: HistoryStore, mode: Mode
     ) -> ChatRequest:
         """Give the request its chat: the same one in each run."""
-        if not self._start:
+        if not self._new:
             with _interrupting():
                 known = await with_chat(request, self._store, self._claim.run_id)
             if known is not request:

@@ -80,6 +80,11 @@ class CallBook(Protocol):
     """Keeps the calls of one turn. Every method raises `Unavailable` or `TooSlow` if it cannot."""
 
     @property
+    def asks(self) -> bool:
+        """Whether a person can be asked for consent."""
+        ...
+
+    @property
     def expires(self) -> float:
         """When a call that is asked for now can no longer be decided, in Unix seconds."""
         ...

@@ -18,12 +18,12 @@ from shared.identity import may_approve
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import json_response
 from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
-from shared.wire.request_body import JsonReader
+from shared.wire.request_body import JsonReader, read_limit
 
 if TYPE_CHECKING:
     from shared.runs.approvals import Approval as KeptApproval
     from shared.runs.approvals import Decider
-    from shared.runs.desk import Runs
+    from shared.runs.registry import Runs
     from shared.tools.calls import KeptCall
 
 _OFF = "No approvals are kept here: BATCH_BACKEND is 'off'."
@@ -46,11 +46,13 @@ def _to_page(request: Request) -> Response | None:
 @checked_first(_require_approvals)
 async def list_approvals(call: Call) -> Response:
     """`GET /approvals`: the caller's open approvals; for approvers those of all."""
-    from shared.runs.approvals import list_approvals
+    from shared.runs.approvals import MOST_LISTED, list_approvals
 
     runs, decider = await _parts(call)
-    listed = [_shown(one) for one in await list_approvals(runs.consents.store, decider)]
-    return _response({"approvals": listed})
+    query = call.request.query_params
+    limit, after = read_limit(query, MOST_LISTED), query.get("after", "")
+    listed, end = await list_approvals(runs.consents.store, decider, limit, after)
+    return _response({"approvals": [_shown(one) for one in listed], "next": end})
 
 
 @checked_first(_to_page)
@@ -63,13 +65,16 @@ async def approval(call: Call) -> Response:
 
 
 @checked_first(_require_approvals)
-async def decide(call: Call) -> Response:
+async def decide_approval(call: Call) -> Response:
     """`POST /approvals/{id}`: decide about a call. The same answer twice is one; another is a 409."""
     runs, decider = await _parts(call)
     body = await call.read(partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE))
     decided = ApprovalDecision.read(body.json)
-    decision = Decision(decided.approved, reason=decided.reason)
-    return _response(_shown(await runs.consents.decide(_id_of(call.request), decision, decider)))
+    decision = Decision(decided.approved, approval_id=_id_of(call.request), reason=decided.reason)
+    approval = await runs.consents.decide(decision, decider, here=False)
+    if approval is None:
+        raise NotFound("There is no such approval, or it is not yours to see.")
+    return _response(_shown(approval))
 
 
 async def _parts(call: Call) -> "tuple[Runs, Decider]":

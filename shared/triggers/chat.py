@@ -7,21 +7,18 @@ status 200 is sent, so that an early failure gets its own status.
 from collections.abc import Callable, Collection
 from copy import replace
 
-from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
-from shared.core.running_turn import RunningTurn
 from shared.errors import NotConfigured
-from shared.triggers.consent import go_on
+from shared.runs.begin import Arrival, Followed, keeping_of, outlives
 from shared.triggers.door import Call, Check, checked_first
 from shared.triggers.errors import deadline_of, json_response
-from shared.triggers.kept_turns import Followed, Kept, Route, begin_run
-from shared.turns.accept import accept
-from shared.turns.begin import begin_turn
+from shared.triggers.reading_runs import address_of, shown_later
+from shared.turns.accept import AcceptedRequest, RouteOptions, accept
 from shared.verdicts import new_answer_id
 from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
@@ -31,11 +28,13 @@ from shared.web.streaming import (
     until_disconnected,
 )
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.prefer import Preferences, read_key, read_preferences
 from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.request_body import Body
 from shared.wire.table import Resolved, resolve
 
 
-def _resolves(route: Route) -> Check:
+def _resolves(options: RouteOptions) -> Check:
     """Make what resolves the protocol, and chooses the shape of errors, before the caller signs in."""
 
     def resolve_protocol(request: Request) -> None:
@@ -46,7 +45,7 @@ def _resolves(route: Route) -> Check:
         selected = resolve(named, content_type, default, agent)
         request.state.selected = selected
         request.state.protocol = selected.telling_errors(selected.protocol, messages_for)
-        request.state.asked = _unread(selected.protocol, route)
+        request.state.asked = _unread(selected.protocol, options)
 
     return resolve_protocol
 
@@ -60,8 +59,8 @@ def _said_by_settings() -> tuple[str, Collection[str]]:
     return settings.chat_default_protocol, settings.messages_for
 
 
-_WHOLE, _STREAM, _ALONE = Route(), Route(streams=True), Route(single_turn=True)
-_TEAM, _TEAM_STREAM = Route(team=True), Route(team=True, streams=True)
+_WHOLE, _STREAM, _ALONE = RouteOptions(), RouteOptions(streams=True), RouteOptions(single_turn=True)
+_TEAM, _TEAM_STREAM = RouteOptions(team=True), RouteOptions(team=True, streams=True)
 
 
 @checked_first(_resolves(_WHOLE))
@@ -94,12 +93,12 @@ async def team_stream(call: Call) -> Response:
     return await _answered(call, _TEAM_STREAM)
 
 
-async def _answered(call: Call, route: Route) -> Response:
-    """Read and check the request, start its turn, and answer it."""
-    request, service, settings = call.request, call.service, call.settings
+async def _answered(call: Call, options: RouteOptions) -> Response:
+    """Read and check the request, begin its run, and answer it."""
+    request, settings = call.request, call.settings
     selected: Resolved = request.state.selected
-    seconds = settings.agents_deadline_seconds if route.team else settings.chat_deadline_seconds
-    if selected.protocol.waits_briefly and not route.streams:
+    seconds = settings.agents_deadline_seconds if options.team else settings.chat_deadline_seconds
+    if selected.protocol.waits_briefly and not options.streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
     deadline = deadline_of(request, seconds)
     asker = call.asker()
@@ -110,66 +109,82 @@ async def _answered(call: Call, route: Route) -> Response:
         from shared.triggers.kept_responses import with_kept_items
 
         body = await with_kept_items(body, call.owner)
-    accepted = accept(protocol, body, asker, settings, **structs.asdict(route))
+    accepted = accept(protocol, body, asker, settings, options)
     request.state.asked = accepted.request
-    if decided := await go_on(request, service, accepted, asker):
-        asked, followed = decided
-        if protocol.name == "openai-responses":  # requests to come refer to it
-            asked = replace(asked, turn_id=followed.run_id, is_kept=True)
-        return await _respond(request, protocol, asked, followed, route)
-    run = await begin_run(request, service, protocol, accepted, Kept(asker, body, route))
-    if isinstance(run, Response):
-        return run
-    if run:
-        return await _respond(request, protocol, *run, route)
-    del body  # its texts hold the files once more
     if accepted.team:
         deadline = deadline_of(request, settings.agents_deadline_seconds)
-    status_within = FIRST_PIECE_TIMEOUT_SECONDS if accepted.request.stream else None
-    beginning = begin_turn(service, accepted, asker, deadline, status_within=status_within)
-    asked, turn = await (until_disconnected(request, beginning) if accepted.files else beginning)
-    turn.when_ended(call.held.pop_all().close)
-    return await _respond(request, protocol, asked, turn, route)
+    return await _run(call, protocol, accepted, Arrival(asker=asker, until=deadline, options=options), body)
 
 
-def _unread(protocol: Protocol, route: Route) -> ChatRequest:
+def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
     """Make what stands for a request until its body is understood, for errors that are told in an answer."""
-    return ChatRequest((), stream=route.streams or protocol.answer is None, turn_id=new_answer_id())
+    return ChatRequest((), stream=options.streams or protocol.answer is None, turn_id=new_answer_id())
 
 
-async def _respond(
-    request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn | Followed, route: Route
-) -> Response:
-    encode = protocol.team_answer if route.team else protocol.answer
-    if asked.stream or protocol.answer is None or encode is None:
-        response = await _streamed(request, protocol, asked, turn)
+async def _run(call: Call, protocol: Protocol, accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Response:
+    """Begin the run of a request, and answer from it as the request wants: now, or later."""
+    request, service, asked = call.request, call.service, accepted.request
+    prefers = read_preferences(request.headers.getlist("prefer"))
+    is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
+    keeping = keeping_of(service, accepted, is_later=is_later)
+    arrival = replace(
+        arrival,
+        protocol=protocol.name,
+        path=request.url.path,
+        status_within=FIRST_PIECE_TIMEOUT_SECONDS if asked.stream else None,
+        key=read_key(request.headers.getlist("idempotency-key")) if keeping == "journal" else None,
+        outlives=is_later or outlives(service.settings, asked),
+        is_waited_for=not (is_later or (asked.is_later and not asked.stream)),
+    )
+    beginning = app.begin(accepted, arrival, body if keeping == "journal" else None)
+    del body  # its texts hold the files once more
+    followed = await (until_disconnected(request, beginning) if accepted.files and keeping == "memory" else beginning)
+    followed.hold(call.held.pop_all().close)
+    if not followed.is_new and protocol.name == "openai-responses":  # requests to come refer to it
+        followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
+    if followed.run_id and followed.is_new and not arrival.is_waited_for:
+        return await _later(request, followed, prefers, call.owner)
+    return await _respond(request, protocol, followed, arrival.options)
+
+
+async def _later(request: Request, followed: Followed, prefers: Preferences, owner: str) -> Response:
+    """Answer with where the answer of a run can be read later."""
+    if followed.request.is_later:
+        from shared.wire.openai_responses import unfinished
+
+        return json_response(unfinished(followed.request, "queued"))
+    response = await shown_later(request, followed.run_id, owner, prefers.wait or 0)
+    response.headers.update({"preference-applied": prefers.applied, "vary": "Prefer"})
+    return response
+
+
+async def _respond(request: Request, protocol: Protocol, followed: Followed, options: RouteOptions) -> Response:
+    encode = protocol.team_answer if options.team else protocol.answer
+    if followed.request.stream or protocol.answer is None or encode is None:
+        response = await _streamed(request, protocol, followed)
     else:
-        response = await _whole(request, protocol, asked, turn, encode)
-    if isinstance(turn, Followed):
-        response.headers["location"] = turn.location
+        response = await _whole(request, protocol, followed, encode)
+    if followed.run_id:
+        response.headers["location"] = address_of(request, app.get_settings(), followed.run_id)
     response.headers["vary"] = "Prefer"
     return response
 
 
 async def _whole(
-    request: Request,
-    protocol: Protocol,
-    asked: ChatRequest,
-    turn: RunningTurn | Followed,
-    encode: Callable[[ChatRequest, Answer], Json],
+    request: Request, protocol: Protocol, followed: Followed, encode: Callable[[ChatRequest, Answer], Json]
 ) -> Response:
-    async with cancelled_on_disconnect(request, turn):
-        answer = await fold(turn.events(), filter_ends=protocol.filter_ends)
-    return json_response(encode(asked, answer))
+    async with cancelled_on_disconnect(request, followed):
+        answer = await fold(followed.events(), filter_ends=protocol.filter_ends)
+    return json_response(encode(followed.request, answer))
 
 
-async def _streamed(request: Request, protocol: Protocol, asked: ChatRequest, turn: RunningTurn | Followed) -> Response:
-    async with cancelled_on_disconnect(request, turn):
-        failure = await turn.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    if failure and not protocol.tells_inside(failure.error, asked):
+async def _streamed(request: Request, protocol: Protocol, followed: Followed) -> Response:
+    async with cancelled_on_disconnect(request, followed):
+        failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
+    if failure and not protocol.tells_inside(failure.error, followed.request):
         raise failure.error
-    lines = stream_bytes(protocol, asked, turn.batches(KEEP_ALIVE_SECONDS))
+    lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
-    if isinstance(turn, Followed) and not turn.ends_when_left:
+    if followed.outlives:
         return StreamingResponse(lines, headers={"cache-control": "no-cache", **headers})
-    return TurnResponse(lines, headers, turn)
+    return TurnResponse(lines, headers, followed)

@@ -3,10 +3,10 @@
     {"id": "42", "route": "chat", "protocol": "ai-chat", "body": {"messages": […]}}    in
     {"id": "42", "status": 200, "body": {"message": …}}                                out
 
-Queues deliver at least once. Model calls that have ended are kept by the message, and so is the answer, so that a
-message that comes again repeats no finished call, and gets the same answer again. What a second try may mend is raised,
-so that the platform tries again; the last try answers with the error instead. A message that ends the process each time
-goes to the poison queue.
+Queues deliver at least once. A message is a run that is kept, whose reply goes to the queue of answers: a message that
+comes again repeats no finished call of a model or a tool, and gets the same answer again. What another try may mend is
+raised, so that the platform tries again; the last try answers with the error instead. A message that ends the process
+each time goes to the poison queue.
 """
 
 import asyncio
@@ -14,9 +14,8 @@ import logging
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from copy import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import Field
@@ -25,11 +24,11 @@ from shared import app
 from shared.chat_types import Caller, ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
+from shared.runs.begin import Arrival
 from shared.runtime.host_file import most_tries
 from shared.service import Service
 from shared.settings import Settings
-from shared.turns.accept import Asker, accept
-from shared.turns.begin import begin_turn
+from shared.turns.accept import Asker, RouteOptions, accept
 from shared.web.public_url import base_url
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import encode_json
@@ -37,14 +36,9 @@ from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body, BodyModel, JsonReader
 from shared.wire.table import resolve
 
-if TYPE_CHECKING:
-    from shared.runs.answer_queue import AnswerQueue
-
 _log = logging.getLogger("switchboard.queue")
 
 _EXAMPLE = '{"id": "1", "body": {"messages": [{"role": "user", "content": "…"}]}}'
-_TEMPORARY = (408, 429)
-"""The statuses below 500 that another try may mend."""
 
 
 class _Message(BodyModel):
@@ -61,16 +55,18 @@ class _Message(BodyModel):
 
 
 class _Work(msgspec.Struct):
-    """One message, and what is known of it so far."""
+    """One delivery of a message, and what is known of it so far."""
 
     id: str
     """The id for the answer: the message's own until the request's is read."""
-    folder: str
-    """Names it among the objects that are kept."""
+    run_id: str
+    """The run of the message, the same at each delivery."""
     invocation_id: str
     """The platform's id."""
     since: datetime | None
     """When it came into the queue."""
+    tries_left: int
+    """How often it is delivered again if this try fails."""
     protocol: Protocol = AI_CHAT
     """The protocol that an error is told in."""
 
@@ -96,41 +92,34 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
     Raises:
         SwitchboardError: it cannot be answered now, and there is another try.
     """
-    from shared.runs.records import digest
+    from shared.runs.answer_queue import Reply
+    from shared.runs.records import digest, is_temporary
 
-    work = _Work(message_id, digest("queue message", message_id)[:32], invocation_id, since)
+    run_id = digest("queue message", message_id)[:32]
+    work = _Work(message_id, run_id, invocation_id, since, max(0, most_tries() - tries))
     try:
         answers = await app.get_answers()
-        if await answers.send_again(work.folder):
-            _log.info("message %s: answered as before, try %d", message_id, tries)
-            return
-        await _answer(message, tries, work, answers)
+        try:
+            status, body = 200, await _answered(message, work)
+        except SwitchboardError as error:
+            if is_temporary(error) and work.tries_left:
+                raise
+            status, body = error.status, work.protocol.error(error, invocation_id)
+        await answers.send(Reply(work.id, status, msgspec.Raw(encode_json(body))), run_id)
+        _log.info("message of invocation %s: answered with %d, try %d", invocation_id, status, tries)
     except SwitchboardError as error:
         _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
         raise error.with_traceback(None) from None  # frames and causes hold what was asked
 
 
-async def _answer(message: bytes, tries: int, work: _Work, answers: "AnswerQueue") -> None:
-    from shared.runs.answer_queue import Told
-
-    try:
-        status, body = 200, await _answered(message, work, answers)
-    except SwitchboardError as error:
-        if (error.status >= 500 or error.status in _TEMPORARY) and tries < most_tries():
-            raise
-        status, body = error.status, work.protocol.error(error, work.invocation_id)
-    await answers.send(Told(work.id, status, msgspec.Raw(encode_json(body))), work.folder)
-    _log.info("message of invocation %s: answered with %d, try %d", work.invocation_id, status, tries)
-
-
-async def _answered(message: bytes, work: _Work, answers: "AnswerQueue") -> Json:
+async def _answered(message: bytes, work: _Work) -> Json:
     """Answer the request of a message.
 
     Raises:
         SwitchboardError: there is no answer.
     """
     try:
-        return await _run(_read(message, work), work, answers)
+        return await _run(_read(message, work), work)
     except SwitchboardError:
         raise
     except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the sender gets one clean error)
@@ -159,9 +148,7 @@ def _read(message: bytes, work: _Work) -> _Message:
     return _Message.read(read)
 
 
-async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
-    from shared.runs.kept_calls import KeptCalls
-
+async def _run(asked: _Message, work: _Work) -> Json:
     service = await app.get_service()
     settings = service.settings
     if service.tracing:
@@ -173,24 +160,22 @@ async def _run(asked: _Message, work: _Work, answers: "AnswerQueue") -> Json:
         invocation_id=work.invocation_id,
         base_url=base_url(settings.public_url, "", ""),
     )
-    encode = _encoder(asked, work, settings)
-    accepted = accept(
-        work.protocol,
-        Body(asked.body),
-        asker,
-        settings,
-        team=asked.route == "multi-agent-chat/batch",
-        single_turn=asked.route == "ask",
-        begins_chat=False,
-    )
+    encode, body = _encoder(asked, work, settings), Body(asked.body)
+    options = RouteOptions(team=asked.route == "multi-agent-chat/batch", single_turn=asked.route == "ask")
+    accepted = accept(work.protocol, body, asker, settings, options, begins_chat=False)
     deadline = asyncio.get_running_loop().time() + settings.batch_deadline_seconds
     await _admit(service, asker, deadline)
-    service = replace(service, model=KeptCalls(service.model, answers.kept, work.folder))
-    request, turn = await begin_turn(service, accepted, asker, deadline, run_id=work.folder)
-    try:
-        return encode(request, await fold(turn.events(), filter_ends=work.protocol.filter_ends))
-    finally:
-        turn.cancel()
+    arrival = Arrival(
+        asker=asker,
+        until=deadline,
+        options=options,
+        protocol=work.protocol.name,
+        run_id=work.run_id,
+        outlives=True,
+        tries_left=work.tries_left,
+    )
+    followed = await app.begin(accepted, arrival, body)
+    return encode(followed.request, await fold(followed.events(), filter_ends=work.protocol.filter_ends))
 
 
 def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[ChatRequest, Answer], Json]:

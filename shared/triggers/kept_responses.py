@@ -20,8 +20,8 @@ from shared.wire.openai_responses_references import completed, items_of, referre
 from shared.wire.request_body import Body
 
 if TYPE_CHECKING:
-    from shared.runs.desk import Runs
     from shared.runs.following import Standing
+    from shared.runs.registry import Runs
 
 _END_SECONDS = 5.0
 """How long a request waits for the end of a response that it stops or continues; another process may store it."""

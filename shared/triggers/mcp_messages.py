@@ -3,33 +3,29 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from copy import replace
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
-from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
 from shared.core.fold import Answer, fold
-from shared.core.running_turn import RunningTurn
 from shared.core.searching import search_query
 from shared.documents.own import access_with_own
 from shared.errors import NotAllowed, NotFound, SwitchboardError
 from shared.events import ChatEvent, TextDelta
-from shared.history import owner_of
+from shared.runs.begin import Arrival, Followed, keeping_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
 from shared.triggers.door import Call as HttpCall
 from shared.triggers.door import own_url
 from shared.triggers.errors import json_response
-from shared.triggers.kept_turns import Followed
-from shared.turns.accept import AcceptedRequest, Asker, check_request
-from shared.turns.begin import acts, begin_turn, context_of
+from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, check_request
+from shared.turns.begin import context_of
 from shared.web.public_url import known_url
 from shared.web.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
@@ -38,9 +34,6 @@ from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, recei
 from shared.wire.mcp_tools import MOST_RESULTS, ask_result, consent_result, failed_result, fetch_result, search_result
 from shared.wire.protocol import Record
 from shared.wire.request_body import Body, JsonReader
-
-if TYPE_CHECKING:
-    from shared.runs.desk import Runs
 
 _PROTOCOL = "mcp"
 """In traces and logs."""
@@ -169,82 +162,60 @@ async def _fetch(work: _Work) -> Record:
 
 
 async def _ask(work: _Work) -> Record:
-    turn = await _begun(work)
+    followed = await _begun(work)
     try:
-        answer = await until_disconnected(work.request, fold(turn.events()))
+        answer = await until_disconnected(work.request, fold(followed.events()))
     except SwitchboardError:
-        await _delivered(turn)
+        await followed.read_whole()
         raise
     except BaseException:  # the caller has left
-        turn.cancel()
+        followed.cancel()
         raise
-    return await _told(work, turn, answer)
+    return await _answered(work, followed, answer)
 
 
-async def _told(work: _Work, turn: RunningTurn | Followed, answer: Answer) -> Record:
-    """Make the result of an answer. One that waits for consent is kept."""
+async def _answered(work: _Work, followed: Followed, answer: Answer) -> Record:
+    """Make the result of an answer. One that waits for consent stays; else the same question is asked anew."""
     if answer.open_calls:
         return consent_result(answer, work.asker.base_url, can_ask=work.call.can_ask)
-    await _delivered(turn)
+    await followed.read_whole()
     return ask_result(answer, work.asker.base_url)
 
 
-async def _begun(work: _Work) -> RunningTurn | Followed:
-    """Begin the turn of a question on its own: it keeps no chat, and `ask_result` makes the links.
+async def _begun(work: _Work) -> Followed:
+    """Begin the run of a question on its own: it keeps no chat, and `ask_result` makes the links.
 
-    Where answers are runs, the same question of the same caller finds the one that nobody has waited for, or that has
-    waited for consent. A user's answer lets that one go on.
+    Where runs are kept, the same question of the same caller finds the one whose answer nobody has read, or that has
+    waited for consent. A user's decision lets that one go on.
     """
-    accepted = AcceptedRequest(work.asked(Overrides()), work.context.access, _PROTOCOL)
-    is_run = work.service.settings.chat_runs == "always" or acts(work.service, accepted)
-    runs = await app.get_runs() if is_run else None
-    if runs and work.call.decisions:
-        return await _decided(work, runs)
-    if work.call.decisions:
-        raise NotFound("There is no such approval, or it is not yours to see.")
-    if runs is None:
-        return (await begin_turn(work.service, accepted, work.asker, work.context.deadline))[1]
-    from shared.runs.desk import NewRun
-    from shared.runs.records import Asked, as_run
-
-    asker, owner = work.asker, owner_of(work.asker.caller)
-    asked = Asked(protocol=AI_CHAT.name, single_turn=True, **structs.asdict(asker))
-    body = Body({"messages": [{"role": "user", "content": work.argument}]})
-    key = f"{asker.budget_key} {_PROTOCOL} {work.argument}"
-    run_id, live = await runs.begin(NewRun(asked, body, owner, key=key), as_run(accepted), None)
-    return Followed(runs, run_id, owner, live, location="", ends_when_left=False)
-
-
-async def _decided(work: _Work, runs: "Runs") -> Followed:
-    """Let the turn go on that waits for what a user has answered."""
-    owner = owner_of(work.asker.caller)
-    outcome = await runs.consents.decide_in_chat(work.call.decisions, owner)
-    if outcome is None:
-        raise NotFound("There is no such approval, or it is not yours to see.")
-    run_id, begin, number = outcome.run_id, outcome.begin, outcome.number
-    return Followed(runs, run_id, owner, None, location="", ends_when_left=False, begin=begin, number=number)
-
-
-async def _delivered(turn: RunningTurn | Followed) -> None:
-    """Forget a run whose answer has been read: the same question is then asked anew."""
-    if isinstance(turn, Followed):
-        with suppress(SwitchboardError):  # it goes after a day
-            await turn.runs.delete(turn.run_id, turn.owner)
+    question = replace(work.asked(Overrides()), decisions=work.call.decisions)
+    accepted = AcceptedRequest(question, work.context.access, _PROTOCOL)
+    arrival = Arrival(
+        asker=work.asker,
+        until=work.context.deadline,
+        options=RouteOptions(single_turn=True),
+        protocol=AI_CHAT.name,  # reads the body below
+        key=f"{_PROTOCOL} {work.argument}",
+        outlives=True,
+    )
+    is_kept = keeping_of(work.service, accepted) == "journal"
+    body = Body({"messages": [{"role": "user", "content": work.argument}]}) if is_kept else None
+    return await app.begin(accepted, arrival, body)
 
 
 @dataclass(slots=True)
 class _Reader:
     """Who reads an answer with its progress."""
 
-    turn: RunningTurn | Followed
-    """The turn."""
+    followed: Followed
+    """The run."""
     has_left: bool = False
     """Whether the caller has left."""
 
     def cancel(self) -> None:
-        """Note that the caller has left, and end a turn that goes on for nobody else."""
+        """Note that the caller has left, and end a run that goes on for nobody else."""
         self.has_left = True
-        self.turn.cancel()
+        self.followed.cancel()
 
 
 async def _asked_with_progress(work: _Work) -> Response:
@@ -258,7 +229,7 @@ async def _asked_with_progress(work: _Work) -> Response:
 
 async def _progress(work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
     events, told = list[ChatEvent](), 0.0
-    async for batch in reader.turn.batches(KEEP_ALIVE_SECONDS):
+    async for batch in reader.followed.batches(KEEP_ALIVE_SECONDS):
         events += batch
         if reader.has_left:
             return
@@ -272,9 +243,9 @@ async def _progress(work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
     if reader.has_left:
         return
     try:
-        result = await _told(work, reader.turn, await fold(_each(events)))
+        result = await _answered(work, reader.followed, await fold(_each(events)))
     except SwitchboardError as error:
-        await _delivered(reader.turn)
+        await reader.followed.read_whole()
         result = failed_result(error, work.context.invocation_id)
     if not reader.has_left:
         yield SSE.join((work.call.reply(result).document or {},))

@@ -1,21 +1,32 @@
-"""What all routes do that read runs: find out who reads, and stream a run."""
+"""What all routes do that read runs: find them, show how one stands, and stream one."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from copy import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
 
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from shared import app
+from shared.chat_types import ChatRequest, Json
 from shared.errors import BadRequest, BegunAnew, NotFound
+from shared.events import AgentMessage, ChatEvent, CompletionStarted
 from shared.service import Service
 from shared.settings import Settings
+from shared.triggers.approvals import approval_json
+from shared.triggers.door import own_url
 from shared.web.streaming import KEEP_ALIVE_SECONDS
-from shared.wire.protocol import stream_bytes
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
-    from shared.runs.desk import Runs
+    from shared.runs.following import Standing
+    from shared.runs.registry import Runs
 
+RETRY_AFTER_SECONDS = 5
+"""When to ask again for a run that has not ended."""
 NO_RUNS = "No answers are kept here: BATCH_BACKEND is 'off'."
 """What a route of runs answers where there are none."""
 
@@ -89,3 +100,63 @@ async def followed(
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
     lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
     return StreamingResponse(lines, headers=headers)
+
+
+def address_of(request: Request, settings: Settings, run_id: str) -> str:
+    """Return the URL of a run. Those of the team's batch routes have theirs below the name that is known there."""
+    path = "multi-agent-chat/batches" if "/multi-agent-chat/batch" in request.url.path else "runs"
+    return f"{own_url(request, settings)}/{path}/{run_id}"
+
+
+async def shown_later(request: Request, run_id: str, owner: str, seconds: float) -> Response:
+    """Show a run when it has ended, or after so many seconds as it stands then."""
+    _, runs = await parts()
+    return await shown(request, runs, await runs.ended(run_id, owner, seconds), owner)
+
+
+async def shown(request: Request, runs: "Runs", standing: "Standing", owner: str) -> Response:
+    """Show a run: its answer if it has ended, else how it stands.
+
+    A run that has not ended is always a 202 with the same headers, and one that has ended never is: workflows of Logic
+    Apps poll by the first, and end at anything else.
+    """
+    headers = {"cache-control": "no-store", "content-type": "application/json"}
+    if standing.result:
+        return Response(bytes(standing.result.body), standing.result.status, headers)
+    settings = app.get_settings()
+    headers |= {
+        "location": address_of(request, settings, standing.run_id),
+        "retry-after": str(RETRY_AFTER_SECONDS),
+    }
+    created = datetime.fromtimestamp(standing.state.created, UTC).isoformat(timespec="seconds")
+    record: Json = {
+        "id": standing.run_id,
+        "status": "waiting" if standing.state.waits else "running" if standing.state.runner else "queued",
+        "created": created.replace("+00:00", "Z"),
+        "messages": [item for said in await _said(runs, standing.run_id, owner, settings) for item in said],
+    }
+    if standing.state.waits:
+        from shared.runs.approvals import waiting_calls
+
+        calls = await waiting_calls(runs.consents.store, standing.run_id)
+        record["approvals"] = [cast("Json", approval_json(call)) for call in calls.values()]
+    return Response(encode_json(record), 202, headers)
+
+
+async def _said(runs: "Runs", run_id: str, owner: str, settings: Settings) -> list[list[Json]]:
+    """Return the agents' messages so far, each in the protocol of the request."""
+    events = await runs.followers.so_far(run_id, owner)
+    if not any(isinstance(event, AgentMessage) for event in events):
+        return []
+    asked, request = await runs.followers.request(run_id, settings)
+    return [*documents_of(PROTOCOLS[asked.protocol], request, events)]
+
+
+def documents_of(protocol: Protocol, request: ChatRequest, events: Iterable[ChatEvent]) -> Iterator[list[Json]]:
+    """Yield each agent's message as the documents of a protocol. Which message is the last one shows at the end."""
+    turn = CompletionStarted("", 0, "team")
+    for event in events:
+        if isinstance(event, CompletionStarted):
+            turn = event
+        elif isinstance(event, AgentMessage):
+            yield protocol.agent_documents(request, replace(event, total_usage=None), turn)

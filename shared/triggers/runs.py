@@ -15,14 +15,13 @@ from shared.errors import InternalError, NotConfigured, NotFound
 from shared.events import CompletionStarted
 from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
-from shared.triggers.kept_turns import documents_of, shown
-from shared.triggers.reading_runs import followed, number_of, parts, require_response, require_runs
+from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_response, require_runs, shown
 from shared.web.streaming import KEEP_ALIVE_SECONDS
 from shared.wire.framing import SSE, encode_json
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
-    from shared.runs.desk import Runs
+    from shared.runs.registry import Runs
 
 _END = "end"
 """`Last-Event-ID` of a page that has seen the end."""

@@ -4,12 +4,13 @@
 error at once, and again at each run, with the settings of that time.
 """
 
+import re
 import time
 from copy import replace
 
 import msgspec
 
-from shared.chat_types import Access, Caller, ChatRequest, Role
+from shared.chat_types import Access, Caller, ChatRequest, Decision, Role
 from shared.core.attachments import Attachment
 from shared.core.callers_tools import check_steps
 from shared.core.context_window import tokens_in
@@ -46,6 +47,17 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """When it was asked, in Unix seconds."""
 
 
+class RouteOptions(msgspec.Struct, frozen=True):
+    """What the route of a request says of its answer."""
+
+    team: bool = False
+    """Whether the team of agents answers. The body can ask for the team as well."""
+    streams: bool = False
+    """Whether the answer is a stream. The body can ask for a stream as well, and only HTTP can give one."""
+    single_turn: bool = False
+    """Whether to ignore the earlier messages (`/ask`)."""
+
+
 class AcceptedRequest(msgspec.Struct, frozen=True):
     """A request that is read and checked. Nothing is done for it yet."""
 
@@ -70,10 +82,8 @@ def accept(
     body: Body,
     asker: Asker,
     settings: Settings,
+    route: RouteOptions,
     *,
-    team: bool = False,
-    streams: bool = False,
-    single_turn: bool = False,
     begins_chat: bool = True,
 ) -> AcceptedRequest:
     """Read and check the body of a request.
@@ -83,9 +93,7 @@ def accept(
         body: The body. It holds the bytes of files once more, so the caller keeps it no longer than this.
         asker: Who asks.
         settings: The settings of the app.
-        team: Whether the route is the team's. The body can ask for the team as well.
-        streams: Whether the route streams. The body can ask for a stream as well, and only HTTP can give one.
-        single_turn: Whether the route ignores the earlier messages (`/ask`).
+        route: What the route says of the answer.
         begins_chat: Whether a request that names no chat gets a new one, where the protocol keeps chats. Not from the
             queue: nobody would go on with such a chat, and a message that comes again would begin another one.
 
@@ -97,7 +105,7 @@ def accept(
     overrides = request.overrides
     if overrides.show_progress and not protocol.shows_progress:
         overrides = replace(overrides, show_progress=False)
-    stream = request.stream or streams or protocol.answer is None
+    stream = request.stream or route.streams or protocol.answer is None
     chat = request.chat
     if chat.wants_session:
         chat = replace(chat, session_state=new_session_id(asker.turn_id))
@@ -105,9 +113,10 @@ def accept(
         request,
         overrides=overrides,
         chat=chat,
+        decisions=request.decisions or _phrase(request),
         stream=stream,
-        single_turn=single_turn,
-        team=team or request.team,
+        single_turn=route.single_turn,
+        team=route.team or request.team,
         base_url=asker.base_url,
         turn_id=asker.turn_id,
         created=asker.created,
@@ -123,6 +132,15 @@ def accept(
         keeps_chat=protocol.keeps_chats and (begins_chat or bool(request.chat.conversation_id)),
         links=links,
     )
+
+
+_PHRASE = re.compile(r"\s*(approve|decline)\s+([a-z0-9]{4,6})\s*", re.IGNORECASE)
+"""The decision that a person writes in a front end without buttons for it."""
+
+
+def _phrase(request: ChatRequest) -> tuple[Decision, ...]:
+    found = _PHRASE.fullmatch(request.question)
+    return (Decision(found[1].lower() == "approve", code=found[2].upper()),) if found else ()
 
 
 def check_request(request: ChatRequest, settings: Settings) -> None:

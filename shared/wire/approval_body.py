@@ -40,3 +40,4 @@ class Approvals(TypedDict):
     """Approvals that are open."""
 
     approvals: list[Approval]
+    next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]

@@ -9,7 +9,7 @@ from pydantic import Field
 from shared.chat_types import Json
 from shared.errors import BadRequest
 from shared.verdicts import LONGEST_TEXT, MOST_LISTED, Judged, Rating, Verdict, no_such_answer
-from shared.wire.request_body import BodyModel
+from shared.wire.request_body import BodyModel, read_limit
 
 FEEDBACK_EXAMPLE = '{"answer_id": "…", "rating": "down", "comment": "…", "expected": "…"}'
 _ID = "(?:chatcmpl-|resp_|msg_|msg-)?([0-9a-f]{32})(?:[_-][0-9]{1,4})?"
@@ -46,12 +46,10 @@ def read_verdicts_page(query: Mapping[str, str]) -> tuple[int, str | None]:
     Raises:
         BadRequest: a parameter is wrong; says what it accepts.
     """
-    limit, after = query.get("limit") or str(MOST_LISTED), query.get("after")
-    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= MOST_LISTED:
-        raise BadRequest(f"limit: should be a whole number from 1 to {MOST_LISTED}.")
+    limit, after = read_limit(query, MOST_LISTED), query.get("after")
     if after and not re.fullmatch("[0-9a-f]{32}", after):
         raise BadRequest("after: should be as in the Link header of the page before.")
-    return int(limit), after or None
+    return limit, after or None
 
 
 def verdict_json(answer_id: str, verdict: Verdict) -> dict[str, Json]:

@@ -28,7 +28,7 @@ from shared.history import (
 )
 from shared.history.sharing import cited_in
 from shared.wire.framing import encode_json
-from shared.wire.request_body import BodyModel
+from shared.wire.request_body import BodyModel, read_limit
 
 HISTORY_BODY_LIMIT = 8 * 1024 * 1024
 """Bytes of the body of a PUT, at most. It may contain a whole chat, which the store limits to the same size."""
@@ -123,9 +123,7 @@ def read_page(query: Mapping[str, str]) -> ListedPage:
     Raises:
         BadRequest: a parameter is wrong; says what it accepts.
     """
-    limit = query.get("limit") or str(MAX_LISTED)
-    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
-        raise BadRequest(f"limit: should be a whole number from 1 to {MAX_LISTED}.")
+    limit = read_limit(query, MAX_LISTED)
     after = None
     if cursor := query.get("cursor"):
         if not (parts := _CURSOR.fullmatch(cursor)):
@@ -137,7 +135,7 @@ def read_page(query: Mapping[str, str]) -> ListedPage:
     pinned = query.get("pinned", "")
     if pinned not in ("", "true"):
         raise BadRequest("pinned: should be 'true', or left out.")
-    return ListedPage(read_mode(query.get("mode")), int(limit), after, bool(pinned), search)
+    return ListedPage(read_mode(query.get("mode")), limit, after, bool(pinned), search)
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:

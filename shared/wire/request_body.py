@@ -220,3 +220,15 @@ def _sentence(location: tuple[int | str, ...], problem: str) -> str:
         problem = problem.removeprefix(beginning)
     problem = problem.partition(" after validation, not ")[0]  # the count where it stopped
     return f"{path or 'The body'}: {problem}."
+
+
+def read_limit(query: Mapping[str, str], most: int) -> int:
+    """Read how many items a page of a list is to have; without `limit`, as many as it may.
+
+    Raises:
+        BadRequest: it is no number, or too many.
+    """
+    limit = query.get("limit") or str(most)
+    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= most:
+        raise BadRequest(f"limit: should be a whole number from 1 to {most}.")
+    return int(limit)

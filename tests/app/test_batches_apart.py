@@ -14,7 +14,8 @@ from azure.storage.queue.aio import QueueClient
 
 from shared.chat_types import Caller
 from shared.runs import NEW
-from shared.runs.records import Asked, State, digest
+from shared.runs.records import RunRequest, State, digest
+from shared.turns.accept import RouteOptions
 from shared.wire.request_body import Body
 from tests.app.batches import BATCH, LATER, accepted, contents, place_of, polled, said_so_far, until
 from tests.app.conftest import NO_VECTORS, hosted
@@ -158,9 +159,9 @@ async def test_a_batch_whose_message_was_given_up_has_failed_and_garbage_is_drop
 ) -> None:
     async with OpenAIStandIn() as openai, place_of("queue", tmp_path, azurite) as place:
         run_id, now = uuid4().hex, time.time()
-        asked = Asked(
+        asked = RunRequest(
             protocol="semantic-kernel",
-            team=True,
+            route=RouteOptions(team=True),
             caller=Caller(),
             budget_key="address:",
             invocation_id="invocation-1",

@@ -25,6 +25,7 @@ from shared.history.sqlite_history import SqliteHistory
 from tests.app import conftest
 from tests.app.conftest import NO_VECTORS
 from tests.local.running_host import REPOSITORY, RunningHost
+from tests.runs.acting import crm
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
@@ -265,6 +266,35 @@ async def test_a_fault_of_the_moment_is_tried_again_and_the_last_try_answers_wit
     assert QUESTION not in host.log()
 
 
+NOT_REPEATABLE = """
+team: {{pattern: sequential}}
+tool_servers:
+  - name: crm
+    url: {url}
+    tools:
+      drop: {{approval: never, read_only: false}}
+agents:
+  - {{name: Clerk, instructions: Be Clerk., tools: [crm.drop]}}
+"""
+
+
+async def test_a_message_that_comes_again_repeats_no_call_of_a_tool(
+    queues: Queues, data_dir: Path, openai: OpenAIStandIn, tmp_path: Path
+) -> None:
+    async with crm() as server:
+        file = tmp_path / "agents.yaml"
+        file.write_text(NOT_REPEATABLE.format(url=server.url), encoding="utf-8")
+        env = openai.settings | NO_VECTORS | {"AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk"}
+        openai.call_tool("crm_drop", {"name": "x"})
+        openai.fail(401, times=2)
+        openai.reply("x is dropped.")
+        async with hosted(data_dir, queues.settings, env):
+            await queues.ask({"id": "once", "body": BODY})
+            (answer,) = await queues.answered()
+    assert (answer["status"], answer["body"]["message"]["content"]) == (200, "x is dropped.")
+    assert server.dropped == ["x"]
+
+
 LEASE_OF_SECONDS = """
 import runpy
 import local.queue_trigger
@@ -326,7 +356,7 @@ async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_wit
     async with hosted(data_dir, env) as host:
         (other,) = await queues.answered()
         await queues.emptied()
-        await logged(host, "answered as before, try 2")
+        await logged(host, "answered with 200, try 2")
     assert one == other
     assert len(openai.chats) == calls
 

@@ -295,3 +295,49 @@ async def test_a_new_question_leaves_what_waits(acting: Acting) -> None:
         with pytest.raises(sdk.ConflictError):
             await client.responses.create(model=MODEL, input=[answer])
     assert acting.has_run(approved=False)
+
+
+async def test_a_chat_leaves_what_waits_in_another_one_that_began_with_the_same_words(acting: Acting) -> None:
+    def said(*texts: str) -> Any:
+        return [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+
+    async with client_of(acting.host) as client:
+
+        async def ask(*texts: str) -> tuple[str, Any]:
+            answer = (await client.chat.completions.create(model=MODEL, messages=said(*texts))).choices[0].message
+            context: Any = (answer.model_extra or {}).get("context") or {}
+            return answer.content or "", context.get("followup_questions")
+
+        for told in ("Hello.", "Hello again."):
+            acting.model.reply(told)
+        first, _ = await ask("Hello")
+        other, _ = await ask("Hello")
+        acting.will_ask()
+        question, (approve, _) = await ask("Hello", first, ASKED)
+        acting.model.reply("It is Monday.")
+        assert await ask("Hello", other, "Which day is it?") == ("It is Monday.", None)
+        acting.model.reply("x is dropped.")
+        assert (await ask("Hello", first, ASKED, question, approve))[0] == "x is dropped."
+        assert acting.has_run(approved=True)
+
+
+async def test_equal_chats_that_both_wait_leave_only_their_own_question(acting: Acting) -> None:
+    async with client_of(acting.host) as client:
+
+        async def ask(*texts: str) -> Any:
+            messages: Any = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+            answer = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0].message
+            context: Any = (answer.model_extra or {}).get("context") or {}
+            return answer.content, context.get("followup_questions")
+
+        acting.will_ask()
+        mine, (approve_mine, _) = await ask("Drop x, please.")
+        acting.will_ask()
+        theirs, (approve_theirs, _) = await ask("Drop x, please.")
+        acting.model.reply("As you like.")
+        await ask("Drop x, please.", theirs, "Never mind.")
+        with pytest.raises(sdk.ConflictError):
+            await ask("Drop x, please.", theirs, approve_theirs)
+        acting.model.reply("x is dropped.")
+        assert (await ask("Drop x, please.", mine, approve_mine))[0] == "x is dropped."
+        assert acting.server.dropped == ["x"]

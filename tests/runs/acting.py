@@ -15,17 +15,19 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
 from shared import parts
-from shared.chat_types import Caller, Decision, Json
+from shared.chat_types import Caller, ChatRequest, Decision, Json
 from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
 from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
 from shared.runs import ObjectStore
-from shared.runs.desk import NewRun, Runs
+from shared.runs.begin import decided
 from shared.runs.kept_tools import read_call
 from shared.runs.packing import pack
-from shared.runs.records import Asked, State, decode
+from shared.runs.records import RunRequest, State, decode
+from shared.runs.registry import NewRun, Runs
 from shared.settings import Settings
 from shared.tools.tool_servers import ToolServers
+from shared.turns.accept import RouteOptions
 from shared.wire.request_body import Body
 from tests.stand_ins.openai_connected import connection_to, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -112,7 +114,13 @@ class Desk:
         """Ask, and read the answer to its end; return the run and the events."""
         message: Json = {"id": "1", "role": "user", "content": question}
         body = Body({"threadId": chat, "runId": "", "messages": [message], "sessionState": chat})
-        asked = Asked(protocol=protocol, caller=caller, budget_key="b", invocation_id="i-1", streams=True, team=team)
+        asked = RunRequest(
+            protocol=protocol,
+            caller=caller,
+            budget_key="b",
+            invocation_id="i-1",
+            route=RouteOptions(streams=True, team=team),
+        )
         new = NewRun(asked, body, owner_of(caller), chat=chat)
         run_id, _ = await self.runs.begin(new, asked.accepted(body, self.settings), None)
         return run_id, await self.read(run_id, caller)
@@ -123,10 +131,9 @@ class Desk:
 
     async def decide(self, *decisions: Decision, caller: Caller = ANONYMOUS) -> list[ChatEvent]:
         """Decide in a chat, and read what follows."""
-        outcome = await self.runs.consents.decide_in_chat(decisions, owner_of(caller))
-        assert outcome
-        rest = [] if outcome.number is None else await self.read(outcome.run_id, caller, outcome.number)
-        return [*outcome.begin, *rest]
+        followed = await decided(self.runs, ChatRequest((), decisions=decisions), owner_of(caller))
+        assert followed
+        return [event async for event in followed.events()]
 
 
 @asynccontextmanager
@@ -174,7 +181,7 @@ async def expire(store: ObjectStore, run_id: str) -> None:
     for name in [name async for name in store.names(f"{run_id}/")]:
         found = await store.read(name)
         if found and "/tools/" in name:
-            await store.write(name, pack(replace(read_call(found), expires=1.0)), found.etag)
+            await store.write(name, pack(replace(read_call(found.data), expires=1.0)), found.etag)
         elif found and name.endswith("/state"):
             state = msgspec.structs.replace(decode(found.data, State), waits_until=1.0)
             await store.write(name, msgspec.json.encode(state), found.etag)

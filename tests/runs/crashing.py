@@ -17,19 +17,20 @@ from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.chat_types import Caller, Decision, Json
+from shared.chat_types import Caller, ChatRequest, Decision, Json
 from shared.events import AgentMessage, TextDelta, ToolEnded
 from shared.runs import New, ObjectStore, Stored, claim, journal
 from shared.runs.approvals import Decider, list_approvals
+from shared.runs.begin import decided
 from shared.runs.blob_objects import BlobObjects
-from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.records import Asked, digest
+from shared.runs.records import RunRequest, digest
+from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.runs.tidying import tidy
 from shared.settings import Settings
-from shared.turns.accept import AcceptedRequest
+from shared.turns.accept import AcceptedRequest, RouteOptions
 from shared.wire.request_body import Body
 
 CRASHED = 9
@@ -93,9 +94,9 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     runs = Runs(runner, engine)
     state = {"session_state": order["chat"]} if order.get("chat") else {}
     body = Body({"messages": [{"role": "user", "content": order["question"]}], **state})
-    asked = Asked(
+    asked = RunRequest(
         protocol=order.get("protocol", "semantic-kernel"),
-        team=True,
+        route=RouteOptions(team=True),
         caller=Caller(),
         budget_key=OWNER,
         invocation_id="invocation-1",
@@ -130,8 +131,12 @@ def chat_run(run_id: str, question: str, *, team: bool = False) -> tuple[NewRun,
     """What a page asks of chat, with a run id of its own."""
     message: Json = {"id": "1", "role": "user", "content": question}
     body = Body({"threadId": "t1", "runId": run_id, "messages": [message]})
-    asked = Asked(
-        protocol="ag-ui", caller=Caller(), budget_key=OWNER, invocation_id="invocation-1", streams=True, team=team
+    asked = RunRequest(
+        protocol="ag-ui",
+        caller=Caller(),
+        budget_key=OWNER,
+        invocation_id="invocation-1",
+        route=RouteOptions(streams=True, team=team),
     )
     return NewRun(asked, body, OWNER, named=run_id, chat="t1"), asked.accepted(body, Settings.read({}))
 
@@ -163,8 +168,8 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     elif order["step"] == "decide":
         sys.stdout.write(f"{os.getpid()}\n")
         sys.stdout.flush()
-        decisions = [Decision(order.get("approved", True), one) for one in order["approvals"]]
-        await runs.consents.decide_in_chat(decisions, OWNER)
+        decisions = tuple(Decision(order.get("approved", True), one) for one in order["approvals"])
+        await decided(runs, ChatRequest((), decisions=decisions), OWNER)
     else:
         await tidy(store, engine, resume=True)
     while not (standing := await runs.find(run_id, OWNER)).has_stopped:  # noqa: ASYNC110 (maybe another process ends it)
@@ -173,7 +178,7 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     return {
         "status": standing.result.status if standing.result else None,
         "written": store.written,
-        "waits": [one.call.approval_id for one in await list_approvals(store, Decider(digest(OWNER), OWNER))],
+        "waits": [one.call.approval_id for one in (await list_approvals(store, Decider(digest(OWNER), OWNER)))[0]],
         "ended": [event.status for event in events if isinstance(event, ToolEnded)],
         "text": "".join(event.text for event in events if isinstance(event, TextDelta)),
         "messages": [event.text for event in events if isinstance(event, AgentMessage)],

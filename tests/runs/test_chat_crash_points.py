@@ -17,8 +17,8 @@ from shared.errors import NotFound
 from shared.events import ChatEvent, Finished, Retrieved, TextDelta
 from shared.runs import ObjectStore
 from shared.runs.blob_objects import BlobObjects
-from shared.runs.desk import Runs
 from shared.runs.in_process import InProcess
+from shared.runs.registry import Runs
 from shared.runs.running import Runner
 from shared.service import Service
 from shared.settings import Settings

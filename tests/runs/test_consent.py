@@ -95,7 +95,7 @@ async def test_who_decides_at_once_is_shown_what_follows_and_not_the_question_ag
     shown = asyncio.get_running_loop().create_future()
 
     async def decide() -> None:
-        (approval,) = await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous"))
+        (approval,), _ = await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous"))
         shown.set_result(await clerk.decide(Decision(approved=True, approval_id=approval.call.approval_id)))
 
     when_it_waits(decide)
@@ -262,7 +262,10 @@ async def test_with_the_guard_nothing_runs_that_it_refuses(tmp_path: Path, serve
             _, events = await clerk.ask("Drop it.")
             assert isinstance(events[-1], Failed)
             assert events[-1].error.code == "content_filter"
-            assert await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous")) == []
+            assert await list_approvals(clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous")) == (
+                [],
+                None,
+            )
             service.call_tool("crm_look", {"number": 9, "note": "unsafe"})
             _, events = await clerk.ask("Look.")
             assert isinstance(events[-1], Failed)

@@ -1,13 +1,15 @@
 """What becomes of a person's answer: who may give it, once, twice, at once, late, or after a change."""
 
 import asyncio
+import time
 from copy import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from shared.chat_types import Caller, Decision
-from shared.errors import Decided, NotFound
+from shared.chat_types import Caller, ChatRequest, ChatState, Decision, Message, Role
+from shared.errors import BadRequest, Decided, NotFound
 from shared.events import (
     ConsentAsked,
     Failed,
@@ -15,8 +17,13 @@ from shared.events import (
     ToolEnded,
 )
 from shared.history import owner_of
-from shared.runs.approvals import Decider, find_approval, list_approvals
-from shared.runs.records import digest
+from shared.runs import NEW
+from shared.runs.approvals import Decider, find_approval, list_approvals, open_approvals
+from shared.runs.begin import decided
+from shared.runs.folder_objects import FolderObjects
+from shared.runs.packing import pack
+from shared.runs.records import State, digest
+from shared.tools.calls import KeptCall
 from tests.runs.acting import Crm, Desk, asked_to_drop, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -30,19 +37,19 @@ async def test_only_who_asked_or_an_approver_decides(clerk: Desk, server: Crm, s
         with pytest.raises(NotFound):
             await clerk.decide(wrong, caller=OTHER)
     code = Decision(approved=True, code=call.code)
-    assert await clerk.runs.consents.decide_in_chat([code], owner_of(OTHER)) is None
+    assert await decided(clerk.runs, ChatRequest((), decisions=(code,)), owner_of(OTHER)) is None
     store = clerk.runs.consents.store
-    assert await list_approvals(store, Decider(digest("other"), "other")) == []
+    assert await list_approvals(store, Decider(digest("other"), "other")) == ([], None)
     approver = Decider(digest("boss"), "user:t/boss", is_approver=True)
-    (seen,) = await list_approvals(store, approver)
+    (seen,), _ = await list_approvals(store, approver)
     assert (seen.asker, seen.call.arguments, seen.is_own) == ("user:t/asker", '{"name":"x"}', False)
     service.reply("Done.")
-    await clerk.runs.consents.decide(call.approval_id, yes(call), approver)
+    await clerk.runs.consents.decide(yes(call), approver, here=False)
     done = await clerk.read(seen.run_id, asker)
     assert (text_of(done), server.dropped) == ("Done.", ["x"])
     found = await find_approval(store, call.approval_id, approver)
     assert (found.call.state, found.call.decided_by) == ("executed", "user:t/boss")
-    assert await list_approvals(store, approver) == []
+    assert await list_approvals(store, approver) == ([], None)
 
 
 async def test_the_same_answer_again_replays_and_another_is_a_conflict(
@@ -110,7 +117,8 @@ async def test_another_question_in_the_chat_abandons_what_is_open(
     service.call_tool("crm_drop", {"name": "x"})
     run_id, events = await clerk.ask("Drop x.", chat="c1")
     kept = await asked_to_drop(clerk, service, "y", chat="c2")
-    await clerk.runs.consents.leave("anonymous", "c1")
+    question = Message(Role.USER, "Something else.")
+    await clerk.runs.consents.withdraw("anonymous", ChatRequest((question,), chat=ChatState("c1")))
     with pytest.raises(Decided, match="abandoned"):
         await clerk.decide(yes(opened(events)[0]))
     *before, end = await clerk.read(run_id)
@@ -119,3 +127,48 @@ async def test_another_question_in_the_chat_abandons_what_is_open(
     service.reply("Done.")
     await clerk.decide(Decision(approved=True, code=kept.code))
     assert server.dropped == ["y"]
+
+
+async def test_decisions_of_two_runs_in_one_request_let_both_go_on(
+    clerk: Desk, server: Crm, service: OpenAIStandIn
+) -> None:
+    calls = [await asked_to_drop(clerk, service, name, chat=name) for name in ("x", "y")]
+    service.reply("One is done.")
+    service.reply("The other is done.")
+    await clerk.decide(*(yes(call) for call in calls))
+    waiting = Decider(digest("anonymous"), "anonymous")
+    for call in calls:
+        approval = await find_approval(clerk.runs.consents.store, call.approval_id, waiting)
+        assert (await clerk.runs.ended(approval.run_id, "anonymous", 60)).result
+    assert sorted(server.dropped) == ["x", "y"]
+
+
+async def test_open_approvals_are_listed_by_pages_behind_any_number_whose_time_is_over(
+    tmp_path: Path,
+) -> None:
+    store, owner, run_id = FolderObjects(tmp_path), digest("anonymous"), "0" * 32
+    now = time.time()
+    state = State(owner, now, now, waits=("x",))
+    await store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
+    expires = [now - 60] * 120 + [now + 60 + number for number in range(30)]
+    calls: dict[str, KeptCall] = {}
+    for number, when in enumerate(expires):
+        code = f"{number:04}"
+        call = KeptCall(
+            "c", "Clerk", "crm", "drop", "{}", "open", approval_id=digest(code)[:32], code=code, expires=when
+        )
+        calls[f"{run_id}/tools/{number}"] = call
+        await store.write(f"{run_id}/tools/{number}", pack(call), NEW)
+    await open_approvals(store, run_id, state, calls, asker="anonymous")
+    for decider in (Decider(owner, "anonymous"), Decider(digest("boss"), "boss", is_approver=True)):
+        listed, after = list[str](), ""
+        while True:
+            page, end = await list_approvals(store, decider, 12, after)
+            listed += [one.call.code for one in page]
+            if end is None:
+                break
+            after = end
+        assert listed == [f"{number:04}" for number in range(120, 150)]
+        assert (await list_approvals(store, decider))[1] is None
+    with pytest.raises(BadRequest, match="after"):
+        await list_approvals(store, Decider(owner, "anonymous"), after="0")

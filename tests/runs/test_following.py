@@ -27,13 +27,13 @@ from shared.events import (
 from shared.parts import build_service
 from shared.runs import NEW, Conflict, New, Stored
 from shared.runs.claim import Claim, claim_run
-from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.following import Followers, Standing
 from shared.runs.in_process import InProcess
 from shared.runs.journal import Journal, Live
 from shared.runs.live import LiveTurn, resumed
-from shared.runs.records import Asked, Result, State, digest
+from shared.runs.records import Result, RunRequest, State, digest
+from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.service import Service
 from shared.settings import Settings
@@ -43,7 +43,9 @@ RUN = "0" * 32
 BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
 WHOLE: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("80 %"), TextDelta(" is paid."), Finished("stop"))
 OTHER: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("It pays"), TextDelta(" 80 %."), TextDelta("."), Finished("stop"))
-REQUEST = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1").encode(Body({}))
+REQUEST = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1").encode(
+    Body({})
+)
 ASKED = ChatRequest((Message(Role.USER, "What?"),))
 
 
@@ -163,7 +165,7 @@ def processes(store: FolderObjects, service: Service) -> tuple[Runs, Runs]:
 async def test_who_has_read_the_end_finds_the_result_in_any_process(tmp_path: Path, service: Service) -> None:
     store = Held(tmp_path / "runs")
     one, other = processes(store, service)
-    asked = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
+    asked = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
     body = Body({"messages": [{"role": "user", "content": "What is paid?"}]})
     run_id = await one.accept(NewRun(asked, body, "owner"))
 

@@ -8,17 +8,17 @@ import pytest
 from shared.chat_types import Caller
 from shared.errors import RateLimited
 from shared.parts import build_service
-from shared.runs.desk import NewRun, Runs
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.records import Asked
+from shared.runs.records import RunRequest
+from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.settings import Settings
 from shared.wire.request_body import Body
 
 
 def new(caller: str, text: str = "What is paid?") -> NewRun:
-    asked = Asked(protocol="openai", caller=Caller(), budget_key=caller, invocation_id="invocation-1")
+    asked = RunRequest(protocol="openai", caller=Caller(), budget_key=caller, invocation_id="invocation-1")
     return NewRun(asked, Body({"messages": [{"role": "user", "content": text}]}), caller, key=f"{caller} {text[:20]}")
 
 

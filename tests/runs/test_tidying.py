@@ -12,15 +12,16 @@ from shared.chat_types import Caller
 from shared.errors import NotFound
 from shared.parts import build_service
 from shared.runs import NEW, New
-from shared.runs.claim import Claim, Outcome, claim_run
-from shared.runs.desk import NewRun, Runs
+from shared.runs.claim import Claim, RunEnd, claim_run
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.records import MOST_RUNS, Asked, Result, State
+from shared.runs.records import MOST_RUNS, Result, RunRequest, State
+from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.runs.tidying import tidy
 from shared.service import Service
 from shared.settings import Settings
+from shared.turns.accept import RouteOptions
 from shared.wire.request_body import Body
 from tests.runs.aging import age
 
@@ -76,7 +77,7 @@ async def test_a_run_that_is_accepted_while_its_chat_is_deleted_is_deleted_too(
         started.append(run_id)
 
     runs = store.runs = Runs(Runner(store, service, {}), InProcess(start))
-    asked = Asked(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
+    asked = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
     run_id = await runs.accept(NewRun(asked, Body({"messages": []}), "owner", chat="chat-1"))
     with pytest.raises(NotFound):
         await runs.find(run_id, "owner")
@@ -106,9 +107,9 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     tmp_path: Path, service: Service, earlier: int, status: int
 ) -> None:
     store = FolderObjects(tmp_path / "batches")
-    asked = Asked(
+    asked = RunRequest(
         protocol="semantic-kernel",
-        team=True,
+        route=RouteOptions(team=True),
         caller=Caller(),
         budget_key="owner",
         invocation_id="invocation-1",
@@ -117,7 +118,7 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     await store.write(f"{OLD}/request", asked.encode(body), NEW)
     interrupted = State("owner", time.time(), 0, runner="dead", runs=earlier, started=time.time())
     await store.write(f"{OLD}/state", msgspec.json.encode(interrupted), NEW)
-    assert await Runner(store, service, {}).run(OLD) is Outcome.DONE
+    assert await Runner(store, service, {}).run(OLD) is RunEnd.DONE
     found = await store.read(f"{OLD}/result")
     assert found
     result = msgspec.json.decode(found.data, type=Result)

@@ -4,17 +4,20 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from contextlib import aclosing, suppress
+from copy import replace
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from shared.chat_types import PartHealth
-from shared.errors import InternalError, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
+from shared.errors import KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.runs import NEW, Conflict, Engine, records
-from shared.runs.approvals import abandon
+from shared.runs.approvals import close_calls
 from shared.runs.claim import (
     Claim,
+    RunEnd,
+    change_state,
     claim_run,
     claimed_by_new_runner,
     purge,
@@ -27,7 +30,7 @@ from shared.runs.following import Followers, Standing
 from shared.runs.journal import Live
 from shared.runs.live import ended_in
 from shared.runs.quotas import Quotas
-from shared.runs.running import Runner, Start, reported
+from shared.runs.running import NewTurn, Runner, reported
 from shared.turns.accept import AcceptedRequest
 from shared.wire.request_body import Body
 
@@ -41,7 +44,7 @@ _MOST_TRIES = 5
 class NewRun:
     """A request that is to be kept. It has been validated."""
 
-    asked: records.Asked
+    request: records.RunRequest
     """The request."""
     body: Body
     """Its body."""
@@ -84,7 +87,7 @@ class Runs:
         return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
 
     async def accept(self, new: NewRun) -> str:
-        """Keep a request and see to it that it runs soon, or find the run that its key or its id names; return its id.
+        """Keep a request and let the engine run it, or find the run that its key or its id names; return its id.
 
         Each step can be done twice, so that a request that comes again goes on where the first one was cut off.
 
@@ -95,22 +98,25 @@ class Runs:
         run_id, name, _ = await self._enter(new)
         now = time.time()
         state = records.State(records.digest(new.owner), now, now, name)
-        if await self._is_first(run_id, state):
+        if await self._first_etag(run_id, state):
             await self._engine.start(run_id)
+        else:
+            await self._restart_if_stale(run_id, here=False)
         return run_id
 
     async def begin(
-        self, new: NewRun, accepted: AcceptedRequest, status_within: float | None
+        self, new: NewRun, accepted: AcceptedRequest, status_within: float | None, *, is_last_try: bool = True
     ) -> tuple[str, Live | None]:
-        """Keep a request and run it here at once, as `accept` does elsewhere.
+        """Keep a request and run it here at once.
 
         Args:
             new: The request.
             accepted: The same, read and checked.
             status_within: As `begin_turn` takes it.
+            is_last_try: Whether an error that another try may mend ends the run. Else the same request comes again.
 
         Returns:
-            The run's id, and the run if it begins here; None: an earlier request has begun it.
+            The run's id, and the run if it begins or goes on here; None: it has ended, or goes on elsewhere.
 
         Raises:
             SwitchboardError: it could not begin.
@@ -118,16 +124,18 @@ class Runs:
         run_id, name, is_new = await self._enter(new)
         now = time.time()
         state = claimed_by_new_runner(records.State(records.digest(new.owner), now, now, name))
-        etag = await self._is_first(run_id, state)
-        if not etag:
+        if etag := await self._first_etag(run_id, state):
+            claim = Claim(run_id, self._store, state, etag)
+        else:
+            claim = await claim_run(run_id, self._store)
+        if not isinstance(claim, Claim):
             return run_id, None
-        claim = Claim(run_id, self._store, state, etag)
-        start = Start(new.asked, accepted, status_within, asyncio.get_running_loop().create_future())
-        if not is_new:  # what an earlier request has kept counts
-            self._run_here(self._runner.run_claimed(claim))
-            return run_id, None
-        self._run_here(self._runner.run_claimed(claim, start)).add_done_callback(lambda _: start.fail(InternalError()))
-        return run_id, await asyncio.shield(start.begun)
+        begun: asyncio.Future[Live | None] = asyncio.get_running_loop().create_future()
+        # What an earlier request has kept counts, and not what came with this one.
+        new_turn = NewTurn(new.request, accepted, status_within) if etag and is_new else None
+        run = self._runner.run_claimed(claim, new_turn, begun, is_last_try=is_last_try)
+        self._run_here(run).add_done_callback(lambda _: begun.done() or begun.set_result(None))
+        return run_id, await asyncio.shield(begun)
 
     async def find(self, run_id: str, owner: str) -> Standing:
         """Return how a run stands. One whose runner has died is given to the engine again.
@@ -155,8 +163,8 @@ class Runs:
                 await self._restart_if_stale(run_id, here=here)
         return Standing(run_id, state, result)
 
-    async def request(self, run_id: str, owner: str) -> tuple[records.Asked, Body]:
-        """Return what a run was asked, and the body.
+    async def request(self, run_id: str, owner: str) -> tuple[records.RunRequest, Body]:
+        """Return the request of a run, and its body.
 
         Raises:
             NotFound, Unavailable, TooSlow: as `find` raises them.
@@ -182,8 +190,8 @@ class Runs:
             run_id = name[-32:]
             with suppress(NotFound):
                 if (await self.find(run_id, owner)).result is None:
-                    asked, _ = await read_request(self._store, run_id)
-                    return run_id if asked.protocol == protocol else None
+                    request, _ = await read_request(self._store, run_id)
+                    return run_id if request.protocol == protocol else None
         return None
 
     async def stop(self, run_id: str, owner: str) -> None:
@@ -195,7 +203,7 @@ class Runs:
         standing = await self.find(run_id, owner)
         if standing.result is None:
             state = await self._mark(run_id, stopped=True)
-            await abandon(self._store, state.owner, state.waits)
+            await close_calls(self._store, state.owner, state.waits)
             if run_id in self._runner.lives:
                 self._stop_here(run_id)
             elif state.runner:
@@ -213,7 +221,7 @@ class Runs:
         state = await self._state_of(run_id, owner)
         was_readable = state.is_readable(time.time())
         await self._mark(run_id, deleted=True)
-        await abandon(self._store, state.owner, state.waits)
+        await close_calls(self._store, state.owner, state.waits)
         self._stop_here(run_id)
         await purge(self._store, run_id, state=False)
         entered = await self._store.read(state.key) if state.key else None
@@ -244,8 +252,8 @@ class Runs:
         Raises:
             Unavailable, TooSlow: the store cannot be used. The run can be run again.
         """
-        if records.is_run_id(run_id):
-            await self._runner.run_when_free(run_id)
+        if records.is_run_id(run_id) and await self._runner.run_when_free(run_id) is RunEnd.HELD:
+            await self._engine.watch(run_id)
 
     async def give_up(self, run_id: str) -> None:
         """End a run that the engine could not run, as failed.
@@ -258,14 +266,14 @@ class Runs:
 
     async def _enter(self, new: NewRun) -> tuple[str, str, bool]:
         """Keep a request; return the id of its run, the name of its key, and whether no request before has made it."""
-        run_id, name = new.named or new.asked.turn_id, ""
-        request, caller = new.asked.encode(new.body), new.asked.budget_key
+        run_id, name = new.named or new.request.turn_id, ""
+        request, caller = new.request.encode(new.body), new.request.budget_key
         if new.key is not None:
             name = f"keys/{records.digest(new.key)}"
-            entry = records.KeyEntry(run_id, _print_of(new.asked, request), time.time())
+            entry = records.KeyEntry(run_id, _print_of(new.request, request), time.time())
             run_id = await self._enter_key(name, entry)
         may_be_there = new.named or new.key
-        if not (may_be_there and await self._store.read(f"{run_id}/request")):
+        if not (new.request.comes_again or (may_be_there and await self._store.read(f"{run_id}/request"))):
             await self._quotas.count(caller, run_id, len(request))
         try:
             await self._store.write(f"{run_id}/request", request, NEW)
@@ -274,7 +282,7 @@ class Runs:
                 await self._require_same(run_id, new, request)
             return run_id, name, False
         if new.chat:
-            index = f"{chat_name(new.owner, new.chat)}{new.asked.created:012x}-{run_id}"
+            index = f"{chat_name(new.owner, new.chat)}{new.request.created:012x}-{run_id}"
             with suppress(Conflict):
                 await self._store.write(index, b"", NEW)
         return run_id, name, True
@@ -308,17 +316,14 @@ class Runs:
         if not is_owners or found is None or found.data.partition(b"\n")[2] != request.partition(b"\n")[2]:
             raise KeyReused("This run id came with another request before: give each run an id of its own.")
 
-    async def _is_first(self, run_id: str, state: records.State) -> str:
-        """Write the first state of a run; return its ETag, or nothing if it has a state. A stale one goes on."""
+    async def _first_etag(self, run_id: str, state: records.State) -> str:
+        """Write the first state of a run; return its ETag, or nothing if it has a state."""
         try:
             return await self._store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
         except Conflict:
             # It is there: this request came before, or the store has answered a write whose answer was lost.
             found = await self._store.read(f"{run_id}/state")
-            if found and records.decode(found.data, records.State) == state:
-                return found.etag
-            await self._restart_if_stale(run_id, here=False)
-            return ""
+            return found.etag if found and records.decode(found.data, records.State) == state else ""
 
     async def _state_of(self, run_id: str, owner: str) -> records.State:
         state = await read_state(self._store, run_id) if records.is_run_id(run_id) else None
@@ -327,15 +332,10 @@ class Runs:
         return state
 
     async def _mark(self, run_id: str, **changes: bool) -> records.State:
-        """Change the state of a run, whoever else writes it."""
-        while True:
-            found = await self._store.read(f"{run_id}/state")
-            if found is None:
-                raise _not_found()
-            state = msgspec.structs.replace(records.decode(found.data, records.State), **changes)
-            with suppress(Conflict):
-                await self._store.write(f"{run_id}/state", msgspec.json.encode(state), found.etag)
-                return state
+        state = await change_state(self._store, run_id, lambda state: replace(state, **changes))
+        if state is None:
+            raise _not_found()
+        return state
 
     async def _mark_followed(self, run_id: str) -> None:
         with suppress(SwitchboardError):  # it is gone, or the next look tries again
@@ -378,9 +378,9 @@ class Runs:
         return task
 
 
-def _print_of(asked: records.Asked, request: bytes) -> str:
+def _print_of(request: records.RunRequest, encoded: bytes) -> str:
     """Hash what makes two requests the same."""
-    return records.digest(asked.route, asked.protocol, request.partition(b"\n")[2])
+    return records.digest(request.path, request.protocol, encoded.partition(b"\n")[2])
 
 
 def _not_found() -> NotFound:

@@ -1,0 +1,269 @@
+"""Begins runs. Every turn is a run, whichever way its request came in, and `begin` is what begins one.
+
+A run has a keeping. With `memory` nothing is written, and it ends when its reader leaves. With `journal` its events are
+kept (see `shared/runs/__init__.py`): it can be left, read again, taken over by another process, and it can wait for a
+person. Whoever begins a run gets a `Followed`, and differs from others only in what it does with that: HTTP encodes it,
+MCP and the queue of requests make one answer of it.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from copy import replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from shared.chat_types import ChatRequest
+from shared.core.running_turn import RunningTurn
+from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError
+from shared.events import ChatEvent, Failed
+from shared.history import owner_of
+from shared.service import Service
+from shared.settings import Settings
+from shared.turns.accept import AcceptedRequest, Asker, RouteOptions
+from shared.turns.begin import acts, begin_turn
+from shared.wire.request_body import Body
+
+if TYPE_CHECKING:
+    from shared.runs.journal import Live
+    from shared.runs.registry import Runs
+
+type Keeping = Literal["memory", "journal"]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """How a request came in, and what its sender expects of the run."""
+
+    asker: Asker
+    """Who asks."""
+    until: float
+    """When a run that is kept in memory must be complete, on the event loop's clock, in seconds."""
+    status_within: float | None = None
+    """As `begin_turn` takes it."""
+    options: RouteOptions = RouteOptions()
+    """What the route says of the answer."""
+    protocol: str = ""
+    """Name of the protocol that reads the body again."""
+    path: str = ""
+    """The path of the HTTP request."""
+    key: str | None = None
+    """A key under which the same request of the same caller finds the same run."""
+    run_id: str | None = None
+    """The id that the run gets; None: one is made."""
+    outlives: bool = False
+    """Whether the run goes on when its reader leaves."""
+    is_waited_for: bool = True
+    """Whether somebody reads the answer now. Without that, the engine decides where and when the run begins."""
+    tries_left: int | None = None
+    """How often the same request comes again if this try fails; None: it does not come again by itself."""
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A run as one reader follows it, from its beginning or from where a decision lets it go on."""
+
+    request: ChatRequest
+    """The request, for encoders."""
+    read: Callable[[float | None], AsyncGenerator[list[ChatEvent]]]
+    """Reads the events as `batches` does."""
+    turn: RunningTurn | None = None
+    """The turn, if it has begun in this process with this request."""
+    leave: Callable[[], object] = lambda: None
+    """Tells the run that its reader has left."""
+    run_id: str = ""
+    """The run; empty if it is kept in memory."""
+    outlives: bool = False
+    """Whether the run goes on when its reader leaves."""
+    is_new: bool = True
+    """Whether the run is the request's own; else the request decided about calls that an earlier run waited for."""
+    forget: Callable[[], Awaitable[None]] | None = None
+    """Deletes what is kept of the run."""
+
+    async def settled(self, seconds: float) -> Failed | None:
+        """Wait for the first words as `RunningTurn.settled` does, if the run has begun here."""
+        return await self.turn.settled(seconds) if self.turn else None
+
+    def batches(self, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+        """Return the run's events in order, in batches of all that have arrived; see `RunningTurn.batches`."""
+        return self.read(heartbeat)
+
+    async def events(self) -> AsyncGenerator[ChatEvent]:
+        """Yield the events one by one."""
+        async for batch in self.batches(None):
+            for event in batch:
+                yield event
+
+    def cancel(self) -> None:
+        """Let the run know that its reader has left: it ends, unless it outlives its request."""
+        self.leave()
+
+    def hold(self, release: Callable[[], object]) -> None:
+        """Call something when the request is not in memory any more: when a turn that has begun here has ended."""
+        if self.turn and not self.run_id:
+            self.turn.when_ended(release)
+        else:
+            release()
+
+    async def read_whole(self) -> None:
+        """Delete what is kept of the run, of which the reader has the whole answer."""
+        if self.forget:
+            with suppress(SwitchboardError):  # it goes after a day
+                await self.forget()
+
+
+def keeping_of(service: Service, accepted: AcceptedRequest, *, is_later: bool = False) -> Keeping:
+    """Decide how a run is kept.
+
+    Args:
+        service: The parts that answer.
+        accepted: The request.
+        is_later: Whether the answer is read later, in another way than by the body of the request.
+
+    Raises:
+        NotFound: the request names an agent that there is not.
+    """
+    request, settings = accepted.request, service.settings
+    if request.is_task:
+        return "memory"
+    wants_kept = request.wants_kept and settings.history_backend != "off"
+    is_kept = is_later or wants_kept or outlives(settings, request) or acts(service, accepted)
+    return "journal" if is_kept else "memory"
+
+
+def outlives(settings: Settings, request: ChatRequest) -> bool:
+    """Whether a request or the settings want its run to go on when its reader leaves."""
+    return request.is_later or request.overrides.resumable or settings.chat_runs == "always"
+
+
+async def begin(
+    service: Service, runs: "Runs | None", accepted: AcceptedRequest, arrival: Arrival, body: Body | None
+) -> Followed:
+    """Begin the run of a request, or let the run go on that the request decides about.
+
+    Args:
+        service: The parts that answer.
+        runs: The runs that are kept; None: none are.
+        accepted: The request, read and checked.
+        arrival: How it came in.
+        body: Its body, where the run is kept in a journal; None: it is kept in memory.
+
+    Raises:
+        SwitchboardError: it cannot begin.
+    """
+    request, owner = accepted.request, owner_of(arrival.asker.caller)
+    if service.tool_servers and runs:
+        if earlier := await decided(runs, request, owner):
+            return earlier
+        if acts(service, accepted) and not request.decisions:
+            await runs.consents.withdraw(owner, request)
+    if any(decision.approval_id for decision in request.decisions):
+        raise NotFound("There is no such approval, or it is not yours to see.")
+    accepted = replace(accepted, request=replace(request, decisions=()))
+    if runs and body:
+        return await _begin_kept(service, runs, accepted, arrival, body)
+    if request.is_later:
+        raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
+    encoded, turn = await begin_turn(
+        service, accepted, arrival.asker, arrival.until, status_within=arrival.status_within
+    )
+    return Followed(encoded, turn.batches, turn, turn.cancel)
+
+
+async def _begin_kept(
+    service: Service, runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body
+) -> Followed:
+    from shared.runs.consents import chat_of
+    from shared.runs.records import RunRequest, as_run
+    from shared.runs.registry import NewRun
+
+    request, asker, owner = accepted.request, arrival.asker, owner_of(arrival.asker.caller)
+    new = NewRun(
+        RunRequest(
+            protocol=arrival.protocol,
+            path=arrival.path,
+            route=arrival.options,
+            comes_again=arrival.tries_left is not None,
+            **msgspec.structs.asdict(asker),
+        ),
+        body,
+        owner,
+        named=arrival.run_id or request.run_id,
+        key=None if arrival.key is None else f"{asker.budget_key} {arrival.key}",
+        chat=chat_of(request) if acts(service, accepted) else request.chat.name,
+    )
+    accepted = as_run(accepted)
+    if not arrival.is_waited_for:
+        return _following(runs, await runs.accept(new), owner, accepted.request, None, outlives=True)
+    run_id, live = await runs.begin(new, accepted, arrival.status_within, is_last_try=not arrival.tries_left)
+    encoded = live.request if live else (await runs.followers.request(run_id, service.settings))[1]
+    return _following(runs, run_id, owner, encoded, live, outlives=arrival.outlives)
+
+
+async def decided(runs: "Runs", request: ChatRequest, owner: str) -> Followed | None:
+    """Decide about the calls that a request names, and follow the run of the last one.
+
+    Returns:
+        The run; None: the request decides nothing.
+
+    Raises:
+        NotFound, Decided: as `Consents.decide` raises them.
+    """
+    from shared.runs.approvals import Decider
+    from shared.runs.records import digest
+
+    decider, approval = Decider(digest(owner), owner), None
+    for number, decision in enumerate(request.decisions, 1):
+        is_last = number == len(request.decisions)
+        approval = await runs.consents.decide(decision, decider, here=is_last) or approval
+    if approval is None:
+        return None
+    begin, number = await runs.consents.shown_after(approval.run_id)
+    return _following(runs, approval.run_id, owner, request, None, outlives=True, before=begin, number=number)
+
+
+def _following(
+    runs: "Runs",
+    run_id: str,
+    owner: str,
+    request: ChatRequest,
+    live: "Live | None",
+    *,
+    outlives: bool,
+    before: tuple[ChatEvent, ...] | None = None,
+    number: int | None = 0,
+) -> Followed:
+    """Follow a run that is kept.
+
+    Args:
+        runs: The runs of the app.
+        run_id: The run.
+        owner: Who reads it.
+        request: The request, for encoders.
+        live: The run, if it has begun in this process with this request.
+        outlives: Whether it goes on when its reader leaves.
+        before: Events that come before those of the run; None: the request begins the run.
+        number: Number of the run's first event that is read; None: none are.
+    """
+
+    async def read(heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+        if before:
+            yield [*before]
+        if number is not None:
+            async with aclosing(runs.followers.follow(run_id, owner, number, heartbeat, live)) as batches:
+                async for batch in batches:
+                    yield batch
+
+    def leave() -> None:
+        if live and not outlives:
+            live.turn.stop(Stopped())
+
+    return Followed(
+        request,
+        read,
+        live.turn if live else None,
+        leave,
+        run_id,
+        outlives=outlives,
+        is_new=before is None,
+        forget=partial(runs.delete, run_id, owner),
+    )
