@@ -229,7 +229,7 @@ class _Begun(msgspec.Struct, frozen=True):
     """An answer that has begun: the rest comes from the same endpoint."""
 
     endpoint: Endpoint
-    """Who gives it."""
+    """Endpoint that the answer comes from."""
     response: "httpx2.Response"
     """The response, whose body is read by `received`."""
     received: AsyncGenerator[bytes]

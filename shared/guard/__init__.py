@@ -19,7 +19,7 @@ from shared.chat_types import PartHealth, RequestContext
 
 
 class Side(StrEnum):
-    """Side of a model that a text is on: what it is asked, or what it answers."""
+    """Side of a model that a text is on: its prompt or its answer."""
 
     PROMPT = "PROMPT"
     COMPLETION = "COMPLETION"

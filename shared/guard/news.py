@@ -20,7 +20,7 @@ from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
 
 PAUSE_SECONDS = 0.1
-"""Between two news in which only numbers differ, so that they do not come with every token."""
+"""Seconds between two news in which only numbers differ, so that they do not come with every token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class GuardNews:
         self._last: GuardState | None = None
         self._told_at = 0.0
         self.pending = False
-        """Whether numbers have changed that were not told yet."""
+        """Whether numbers have changed since the last news."""
 
     def arrived(self, text: str) -> None:
         """Count a piece of text that may have to wait."""

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from shared.chat_types import Json, RequestContext
-from shared.errors import BadRequest, SwitchboardError, TooLarge
+from shared.chat_types import ChatRequest, Json, RequestContext
+from shared.errors import BadRequest, ContentFiltered, SwitchboardError, TooLarge
 from shared.events import Thought
 from shared.guard import Finding, SafetyService, Side
+from shared.guard.chat_payloads import ANSWER, prompt_texts
 from shared.guard.check import Check
 
 REFUSED = {
@@ -79,7 +80,7 @@ class Rules:
         return filter_results(findings, enforced=self.enforced)
 
     def thought(self, prompt: Results, answer: Results, *checks: Check) -> Thought:
-        """Make the thought 'Safety', which tells the caller the outcome of the checks."""
+        """Make the thought 'Safety', which shows the caller the outcome of the checks."""
         fault = next((check.fault for check in checks if check.fault), None)
         if any(check.clearance.blocking for check in checks):
             text = "Something was found that the policy forbids: "
@@ -90,6 +91,38 @@ class Rules:
             text = "The question and the answer are checked, and nothing was found that the policy forbids."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}
         return Thought("Safety", text, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})
+
+
+async def clear_call(rules: Rules, request: ChatRequest, context: RequestContext, text: str) -> None:
+    """Wait until the question and a call are cleared, before a server's tool gets its arguments (`RAI_MODE=enforce`).
+
+    This takes a session of its own: that of the answer may wait for more text of it.
+
+    Args:
+        rules: The safety service, and what its results mean.
+        request: The request, whose texts are checked as well.
+        context: The request's context.
+        text: The name of the tool and the arguments, which a model wrote.
+
+    Raises:
+        ContentFiltered: the question or the arguments are forbidden.
+        SwitchboardError: the check has a fault that is not forgiven.
+    """
+    changed = asyncio.Event()
+    check = rules.check(context, changed)
+    try:
+        check.ask(prompt_texts(request))
+        check.add(ANSWER, text)
+        check.finish()
+        while not (check.settled or check.clearance.blocking):
+            changed.clear()
+            await changed.wait()
+        if side := check.clearance.blocking:
+            raise ContentFiltered(REFUSED[side], results=dict(rules.results(side, check)), earlier=())
+        if check.fault and not rules.forgives(check.fault):
+            raise check.fault
+    finally:
+        await check.aclose()
 
 
 def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:

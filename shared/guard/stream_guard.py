@@ -167,7 +167,7 @@ class _GuardedTurn:
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
 
     async def _change(self) -> None:
-        """Wait until there is something new, or until numbers that were not told yet are due."""
+        """Wait until there is something new, or until changed numbers are due in the news."""
         pause = PAUSE_SECONDS if self._news and self._news.pending else None
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
@@ -364,7 +364,7 @@ class _GuardedTurn:
 
 
 def _written_in(event: ToolStarted | ConsentAsked) -> str:
-    """What a model wrote, and what a server says of a tool that a person is asked for."""
+    """Texts of the model, and the server's description of a tool for which a person is asked."""
     match event:
         case ToolStarted():
             return f"{event.tool} {event.arguments}"

@@ -130,7 +130,7 @@ def reason_of_status(status: int) -> Reason:
 
 
 LARGEST_REFUSAL = 64 * 1024
-"""Bytes that are read of an answer whose status is none of success: the status says most, and a reason is short."""
+"""Maximum bytes that are read of an error response: the status says most, and a reason is short."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -188,7 +188,7 @@ class ErrorTable(msgspec.Struct, frozen=True):
 
 
 LONGEST_RETRY_AFTER = 3600.0
-"""Limit for the wait that a service asks for, in seconds: callers are told it, and clients obey."""
+"""Longest wait in seconds that is passed on from a service: it is sent to callers, and clients obey it."""
 _RETRY_HEADERS = (("retry-after-ms", 1000), ("x-ms-retry-after-ms", 1000), ("retry-after", 1))
 """Headers that hold a number, Azure's more exact ones first, with what divides it to give seconds."""
 

@@ -11,7 +11,7 @@ class AllFields(SettingsFields, PlatformFields):
 
     @property
     def messages_for(self) -> frozenset[str]:
-        """The protocols whose clients are told an error in a message."""
+        """Protocols in which an error is sent as a message of the assistant."""
         return frozenset(self.errors_as_messages)
 
     @property
@@ -37,19 +37,19 @@ class AllFields(SettingsFields, PlatformFields):
 
     @property
     def writers(self) -> frozenset[str]:
-        """Who may write documents: names of API keys and ids of groups; with `all` everybody."""
+        """Names of API keys and ids of groups that may write documents; `all` is everybody."""
         if self.documents_writers:
             return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
         return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
 
     @property
     def approvers_named(self) -> frozenset[str]:
-        """Who may decide about calls that others have asked for: names of API keys and ids of groups."""
+        """Names of API keys and ids of groups that may decide about calls of tools in others' chats."""
         return frozenset(name.strip() for name in (self.approvers or "nobody").split(",")) - {"nobody"}
 
     @property
     def verdict_readers(self) -> frozenset[str]:
-        """Who may read verdicts, named as `writers` are."""
+        """Names of API keys and ids of groups that may read verdicts; `all` is everybody."""
         return frozenset(name.strip() for name in (self.feedback_readers or "nobody").split(",")) - {"nobody"}
 
     @property

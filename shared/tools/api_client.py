@@ -23,7 +23,7 @@ _FRESH_SECONDS = 3600.0
 """How long a document is used before it is read again."""
 _LARGEST_DOCUMENT = 2 * 1024 * 1024
 _LONGEST_REFUSAL = 2_000
-"""Characters of an answer without success that the model gets."""
+"""Maximum characters of an error response that the model is given."""
 _UNAUTHORIZED = 401
 
 _log = logging.getLogger("switchboard.tools")

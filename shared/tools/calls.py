@@ -21,7 +21,7 @@ class Place(NamedTuple):
     round: int
     """Number of its model's call in the turn, from 1."""
     position: int
-    """Position among the calls that the model asked for, from 0."""
+    """Position among the calls of one message of the model, from 0."""
 
 
 class KeptCall(msgspec.Struct, frozen=True):
@@ -38,9 +38,9 @@ class KeptCall(msgspec.Struct, frozen=True):
     arguments: str
     """Canonical JSON of the arguments."""
     state: CallState
-    """How it stands."""
+    """State of the call."""
     digest: str = ""
-    """SHA-256 of the tool's definition when it was asked for."""
+    """SHA-256 of the tool's definition when the model made the call."""
     description: str = ""
     """What the tool does, for the person who decides."""
     approval_id: str = ""
@@ -50,11 +50,11 @@ class KeptCall(msgspec.Struct, frozen=True):
     expires: float = 0
     """When it can no longer be decided, in Unix seconds."""
     decided_by: str = ""
-    """Who has decided."""
+    """Id of the person who has decided."""
     reason: str = ""
-    """Why, for the model."""
+    """Reason of a refusal, for the model to read."""
     result: ToolResult | None = None
-    """What came of it."""
+    """Result of the call; None: there is none yet."""
 
     def is_same(self, tool: Tool, arguments: str) -> bool:
         """Whether a call of the same place is this one."""
@@ -86,7 +86,7 @@ class CallBook(Protocol):
 
     @property
     def expires(self) -> float:
-        """When a call that is asked for now can no longer be decided, in Unix seconds."""
+        """Time until which a call that is made now can be decided, in Unix seconds."""
         ...
 
     async def find(self, place: Place) -> KeptCall | None:

@@ -42,7 +42,7 @@ class Session:
     """A session of the revisions before 2026-07-28."""
 
     context: RequestContext
-    """Of the request that it was begun for."""
+    """Context of the request for which the session was begun."""
     version: str = ""
     """The revision that was agreed on; empty: the session has not begun."""
     id: str = ""

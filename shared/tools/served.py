@@ -21,7 +21,7 @@ from shared.tools.servers import AllowedTool, Api, ToolServer
 _LISTING_SECONDS = 10.0
 """Time limit for a server's list of tools: turns wait for it."""
 _DOWN_SECONDS = 15.0
-"""How long a server that is down is not asked again."""
+"""How long a server that is down gets no further request."""
 _CHECKED_SECONDS = 30.0
 """How long health uses a list again: probes are frequent."""
 _MOST_CALLERS = 200
@@ -72,13 +72,13 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class _Listing:
-    """What a server offered when it was last asked."""
+    """What a server offered at the last request for its tools."""
 
     offered: Mapping[str, Offered] = field(default_factory=dict[str, Offered])
     asked: float = -math.inf
-    """When it was asked, on the event loop's clock."""
+    """Time of that request, on the event loop's clock."""
     until: float = -math.inf
-    """When it is to be asked again."""
+    """Time of the next request, on the same clock."""
     problem: str = ""
     """Why there is nothing; empty: there is."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -220,7 +220,7 @@ def _clearing(rules: "Rules", request: ChatRequest, context: RequestContext) -> 
     """What checks a call before it runs; None: nothing is held back."""
     if not rules.enforced:
         return None
-    from shared.guard.before_calls import clear_call
+    from shared.guard.rules import clear_call
 
     return partial(clear_call, rules, request, context)
 

@@ -21,7 +21,7 @@ _SHORTEST_ANSWER = 300
 _FIRST_WORDS = 3
 """Words of a sentence that can point back to the one before it."""
 _LATER = 0.98
-"""Factor for each source that was found before: the search knows more than a sentence tells."""
+"""Factor for each source that was found before this one: the search ranks sources better than one sentence does."""
 _LONGEST_QUOTE = 700
 """Characters that a statement can have with what it needs."""
 _CLOSING = "\"'”“»)"

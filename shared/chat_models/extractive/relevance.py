@@ -37,7 +37,7 @@ _BEST_BY_CHANCE = 3.7
 _UNSEEN = 80
 """Passages without the word that are counted beside the sources, as the built-in index does."""
 WHOLE = 0.9
-"""Share from which a statement holds the whole question, which is always enough."""
+"""Share of the question from which a statement counts as having all of it, which is always enough."""
 _MIN_OVERLAP = 0.6
 """Share of another's terms that a duplicate's are, at least. Passages overlap, so a sentence can be found twice."""
 _GRAMMAR = re.compile("[\u3040-\u309f]+")

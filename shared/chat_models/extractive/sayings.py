@@ -11,11 +11,11 @@ from shared.words.terms import spelled, words
 LONGEST_TOPIC = 80
 """Maximum length of a topic that is named, in characters."""
 _LONGEST_TEXT = 2_000
-"""Characters of a text that its language is told by."""
+"""Maximum characters of a text that are read to find its language."""
 _CHARACTERS_EACH = 40
-"""Characters of a text for each letter that tells its language, at most: a Greek one can be in a formula."""
+"""Maximum characters of a text for each letter of a language's own: a formula can have a Greek letter too."""
 _LONGEST_GREETING = 4
-"""Words of a message whose language a greeting tells."""
+"""Maximum words of a message whose language is that of its greeting."""
 _LEAST_SHARE = 0.25
 """Share of a text's words that are stop words of its language, at least: Swahili has some that are Spanish ones."""
 

@@ -93,7 +93,7 @@ class Statement:
     passage: frozenset[str] = frozenset()
     """The terms of the whole passage that it is from."""
     share: float = 0.0
-    """How much it holds of the question."""
+    """Share of the question's words that it has, by weight."""
     score: float = 0.0
     """Its relevance; from `relevance.ENOUGH` on it is an answer."""
 

@@ -189,7 +189,7 @@ class RaiSession:
             return grpc.StatusCode.OK
 
     async def _put(self, data: bytes) -> None:
-        """Send a message as `call.write` does, but keep the stream's status, which tells why a service refused us."""
+        """Send a message as `call.write` does, but keep the stream's status, which says why the service refused us."""
         await self._call.wait_for_connection()
         # `call.write` would replace the status by INTERNAL if the stream has ended (docs/decisions/0009).
         core = cast("_CallInside", self._call)._cython_call  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

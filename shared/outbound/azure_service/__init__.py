@@ -1,4 +1,4 @@
-"""Services of Azure that are asked through `azure.core`: signing in, asking, and the reasons of its exceptions."""
+"""Azure services that are called through `azure.core`: signing in, calling, and the reasons of its exceptions."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What Azure's SDKs send requests with: it reads no more of an answer than a service of this kind can mean.
+"""The transport of Azure's SDKs: it reads no more of a response than a service of this kind really sends.
 
 Imports `azure.core`: import it late.
 """
@@ -13,9 +13,9 @@ from azure.core.pipeline.transport import AioHttpTransport
 from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
 
 LARGEST_RESULT = 16 * 1024 * 1024
-"""Bytes of a result: a search's hundred passages, a vector or severities are far below."""
+"""Maximum size of a response in bytes. Real ones are much smaller."""
 LARGEST_LAYOUT = 256 * 1024 * 1024
-"""Bytes of a scanned document's layout: some 50,000 a page, of at most 2,000 pages."""
+"""Maximum size of a scanned document's layout in bytes: some 50,000 a page, at most 2,000 pages."""
 
 _CONNECTION_TIMEOUT_SECONDS = 5
 """Time limit for a connection."""

@@ -36,7 +36,7 @@ class AnswerTimeouts(msgspec.Struct, frozen=True):
     between: float = 30.0
     """For each further piece."""
     ending: float = 5.0
-    """For what may follow the finish reason: the usage."""
+    """For the last chunk after the finish reason, which has the token counts."""
     check: float = 3.0
     """For the answer to a health check."""
 
@@ -47,7 +47,7 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
     kind: Literal["openai", "azure-openai", "openai-compatible"]
     """What `GET /health` calls it."""
     base_url: str
-    """What `/chat/completions` is appended to."""
+    """URL to which `/chat/completions` is appended."""
     api_key: SecretStr | None
     """None: a token of the app's identity in Azure, and nothing at all elsewhere."""
     address_setting: str
@@ -59,7 +59,7 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
     embedding_model: ServedModel | None = None
     """The model that makes vectors; None: no vector search."""
     weight: int = 0
-    """Its share of new chats; 0: it is asked when others cannot answer, in the order of the settings."""
+    """Its share of new chats; 0: it gets a request only when others cannot answer, in the order of the settings."""
 
     @property
     def host(self) -> str:

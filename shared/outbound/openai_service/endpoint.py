@@ -33,9 +33,9 @@ class Endpoint:
         self.answers = 0
         """Requests that it has answered."""
         self.rests_until = 0.0
-        """Until then others are asked first, on the event loop's clock."""
+        """Until then requests go to other endpoints first, on the event loop's clock."""
         self.refuses = False
-        """Whether it has said itself that it wants to be asked no sooner."""
+        """Whether the endpoint itself has named that time, and wants no request before it."""
         self._faults = 0
         self._timeouts = timeouts
         self._opening = asyncio.Lock()
@@ -53,7 +53,7 @@ class Endpoint:
         return -log((number + 1) / 2**56) / self.connection.weight
 
     def asked(self, until: float) -> None:
-        """Note that it is asked. One that has failed is tried by one request: until that ends, others go elsewhere."""
+        """Note that a request is sent to it. After a failure one request tries it; others go elsewhere."""
         if self._faults:
             self.rests_until = min(until, asyncio.get_running_loop().time() + _REST_SECONDS)
 

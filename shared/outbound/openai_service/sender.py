@@ -17,13 +17,13 @@ from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConn
 from shared.outbound.openai_service.late_package import openai
 
 _NO_KEY = "none"
-"""For services that need no key: the SDK insists on one."""
+"""Stands for a key where the service needs none: the SDK insists on one."""
 _WRITE_TIMEOUT_SECONDS = 30.0
-"""For one write of the request to the connection."""
+"""Time limit of one write of the request to the connection."""
 _IMAGE_STEP = 48 * 1024
 """Bytes of an image that are encoded at a time; a multiple of 3, so that base64 needs no padding between steps."""
 _LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes of an answer. The longest that models write, 128,000 tokens, is one event of some 500 bytes for each."""
+"""Maximum size of an answer in bytes. The longest that models write, 128,000 tokens, has 500 bytes for each."""
 
 
 @cache
@@ -191,7 +191,9 @@ async def _bound(response: httpx2.Response) -> None:
     if response.headers.get("content-encoding", "").lower() not in {"", "identity"}:
         if not is_refusal:
             raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status_code))
-        del response.headers["content-encoding"]  # of a refusal the status counts
+        del response.headers[
+            "content-encoding"
+        ]  # For a refusal only the status matters, so the body may stay compressed.
     response.encoding = "utf-8"  # JSON has no other, and Python knows charsets that unpack or that fail
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Bounded(

@@ -15,9 +15,9 @@ type Attempt[Answer] = Callable[[Endpoint, float], Awaitable[Answer]]
 """Asks one endpoint, until a time on the event loop's clock; when it raises, it has left that endpoint."""
 
 _OF_THE_REQUEST = frozenset({Reason.FILTERED, Reason.TOO_LONG, Reason.OVERRIDE, Reason.NOT_ACCEPTED})
-"""Faults of what was asked: another endpoint would refuse it too."""
+"""Faults of the request itself: another endpoint would refuse it too."""
 _LEAST_PATIENCE_SECONDS = 10.0
-"""How long to wait at least for the first piece of an answer before another endpoint is asked."""
+"""Least time to wait for the first piece of an answer before the request goes to another endpoint."""
 
 _log = logging.getLogger("switchboard.openai")
 
@@ -121,7 +121,7 @@ class OpenAIService:
         return await asyncio.gather(*(endpoint.check() for endpoint in self.endpoints))
 
     async def opened(self) -> None:
-        """Make the client of the endpoint that is asked first, and import what all of them need."""
+        """Make the client of the first endpoint, and import what all endpoints need."""
         await self.endpoints[0].opened()
 
     async def aclose(self) -> None:
