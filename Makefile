@@ -4,7 +4,7 @@ DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
 UNIT := -m "unit and not reading and not nightly" -n 3 --dist worksteal --ignore tests/app -p no:schemathesis
-export PORT CORS
+export PORT CORS BICEP
 # Containers often set it: every start would then compile each package anew, and cost twice the time.
 unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
@@ -72,12 +72,12 @@ feedback: setup ## write what callers said of answers as questions: make feedbac
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)
 
-check: setup-test ## check lint, formats, types, infra/, pipelines and generated files
+check: setup-test ## check lint, formats, types, infra/ (with BICEP=, or a bicep on the path), pipelines and generated files
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@.venv/bin/pyright
 	@$(PYTHON) tools/requirements.py --check
-	@$(PYTHON) tools/bicep.py
+	@$(PYTHON) -m tests.infra.snapshots --check
 	@$(PYTHON) tools/models.py
 	@$(PYTHON) tools/figures.py --check
 	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck

@@ -2,10 +2,12 @@
 // No part has a key: everything signs in with an identity, and modules/roles.bicep is the list of who may do what.
 targetScope = 'subscription'
 
+import { hasOnly, isGuid, isName, listOf } from 'modules/texts.bicep'
+
 // --- Where, and who deploys ------------------------------------------------------------------------------------------
 
 @minLength(1)
-@maxLength(50)
+@maxLength(64)
 @description('Name of the azd environment; the resource group is named after it.')
 param environmentName string
 
@@ -13,7 +15,20 @@ param environmentName string
 @description('Region of everything that is not placed elsewhere below.')
 param location string
 
-@description('Object id of who deploys: may fill the index and the container. Empty: nobody is given roles.')
+@maxLength(90)
+@description('Name of the resource group. Empty: rg- and the name of the environment.')
+param resourceGroupName string = ''
+
+@description('Whether that group exists already, and is left as it is: its region and its tags do not change.')
+param resourceGroupExists bool = false
+
+@description('More tags of the group and of each resource, by name.')
+param moreTags object = {}
+
+@description('Own names of resources instead of made-up ones, such as app or storage: docs/deploy.md has the list.')
+param names object = {}
+
+@description('Object ID of who deploys: may fill the index and the container. Empty: nobody is given roles.')
 param principalId string = ''
 
 @allowed(['User', 'ServicePrincipal', 'Group'])
@@ -26,7 +41,7 @@ param principalType string = 'User'
 @description('How callers sign in. none: everyone who knows the address can use, and spend, what is deployed here.')
 param authMode string
 
-@description('API keys of callers for api-key, as `make api-key` writes them: names and hashes, no keys.')
+@description('API keys of callers for api-key, as `make api-key` writes them: names and hashes, no keys. Or a Key Vault reference.')
 param apiKeys string = ''
 
 @description('Client id of the app registration that callers sign in to, for easy-auth and bearer.')
@@ -78,6 +93,10 @@ param existingOpenAiResourceGroup string = ''
 @description('Region of Azure OpenAI. Empty: the same as the rest.')
 param openAiLocation string = ''
 
+@allowed(['AIServices', 'OpenAI'])
+@description('Kind of a new resource: Microsoft Foundry, which has all of Azure OpenAI, or the earlier kind, where Azure refuses to change one that exists.')
+param openAiKind string = 'AIServices'
+
 @description('Name of the deployment that answers.')
 param chatDeployment string = 'gpt-5.6-luna'
 
@@ -91,15 +110,27 @@ param chatModelVersion string = '2026-07-09'
 @description('When Azure replaces that version by another: once it has retired, once there is a newer default, or never.')
 param chatModelUpgrade string = 'OnceCurrentVersionExpired'
 
-@description('Kind of that deployment: GlobalStandard, DataZoneStandard, Standard or a provisioned one.')
+@allowed([
+  'GlobalStandard'
+  'DataZoneStandard'
+  'Standard'
+  'GlobalProvisionedManaged'
+  'DataZoneProvisionedManaged'
+  'ProvisionedManaged'
+])
+@description('Kind of that deployment: where its tokens are processed (anywhere, in a zone such as the EU, in the region), paid by use or provisioned.')
 param chatSku string = 'GlobalStandard'
 
-@description('Its capacity, in thousands of tokens a minute.')
-param chatCapacity int = 30
+@minValue(0)
+@description('Its capacity: thousands of tokens a minute, or units (PTU), paid by the hour, of a provisioned kind. 0: 30, and for a provisioned kind an error.')
+param chatCapacity int = 0
 
-@allowed(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-@description('How long a reasoning model may think. Empty: as the model does by itself.')
+@allowed(['', 'default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+@description('How long a reasoning model may think. default: as the model does by itself.')
 param chatReasoningEffort string = 'none'
+
+@description('Name of a content filter of the resource for that deployment. Name one that was set in the portal: a deployment may reset it otherwise.')
+param contentFilter string = ''
 
 @description('Name of the deployment that makes vectors.')
 param embeddingDeployment string = 'text-embedding-3-large'
@@ -114,11 +145,20 @@ param embeddingModelVersion string = '1'
 @description('When Azure replaces that version. Never, as vectors of another version do not fit the index.')
 param embeddingModelUpgrade string = 'NoAutoUpgrade'
 
+@allowed([
+  'GlobalStandard'
+  'DataZoneStandard'
+  'Standard'
+  'GlobalProvisionedManaged'
+  'DataZoneProvisionedManaged'
+  'ProvisionedManaged'
+])
 @description('Kind of that deployment.')
 param embeddingSku string = 'GlobalStandard'
 
-@description('Its capacity, in thousands of tokens a minute.')
-param embeddingCapacity int = 30
+@minValue(0)
+@description('Its capacity, as above. 0: 30, and for a provisioned kind an error.')
+param embeddingCapacity int = 0
 
 // --- Search and documents --------------------------------------------------------------------------------------------
 
@@ -134,6 +174,15 @@ param searchLocation string = ''
 @allowed(['basic', 'standard', 'standard2', 'standard3'])
 @description('Size of the search service.')
 param searchSku string = 'basic'
+
+@minValue(1)
+@maxValue(12)
+@description('Copies of the search service: from two on Azure promises that it answers, from three on that it also indexes.')
+param searchReplicas int = 1
+
+@allowed([1, 2, 3, 4, 6, 12])
+@description('Partitions of the search service: each adds room for the index.')
+param searchPartitions int = 1
 
 @allowed(['disabled', 'free', 'standard'])
 @description('Plan of the semantic ranker: none, the free requests of each month, or as many as are paid for.')
@@ -165,6 +214,9 @@ param pageImages bool = false
 @description('Whether to deploy Document Intelligence, which reads scanned pages.')
 param documentIntelligence bool = false
 
+@description('Region of Document Intelligence. Empty: the same as the rest.')
+param documentIntelligenceLocation string = ''
+
 @description('Whether to deploy AI Vision, which makes vectors of page images.')
 param vision bool = false
 
@@ -177,10 +229,48 @@ param visionLocation string = ''
 @description('Safety checks by Azure AI Content Safety, which is deployed unless this is off.')
 param safetyMode string = 'off'
 
-// --- The app ---------------------------------------------------------------------------------------------------------
+@description('Region of Content Safety. Empty: the same as the rest.')
+param contentSafetyLocation string = ''
+
+// --- Storage ---------------------------------------------------------------------------------------------------------
+
+@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+@description('Copies of what is in the storage account: in one building, in three zones (ZRS), or in a second region too (G). An account that exists may refuse a change.')
+param storageRedundancy string = 'Standard_LRS'
+
+@description('The Event Grid system topic of the storage account, if it has one already, such as that of Defender for Storage. It needs a system-assigned identity.')
+param existingEventTopicName string = ''
+
+// --- The network -----------------------------------------------------------------------------------------------------
 
 @description('Whether storage, search and the models are in a virtual network, closed to the internet.')
 param privateNetwork bool = false
+
+@description('ID of an existing subnet that the app calls from: empty, delegated to Microsoft.App/environments, in the region of the app. Empty: a network is made for privateNetwork.')
+param subnetId string = ''
+
+@description('ID of an existing subnet for private endpoints. Empty: the one called endpoints in the network of DEPLOY_SUBNET_ID.')
+param endpointsSubnetId string = ''
+
+@description('Addresses of the network that is made, at least a /26.')
+param addressSpace string = '10.0.0.0/16'
+
+@description('Resource group of existing private DNS zones, by its name or, in another subscription, its ID; none: a policy registers the names. Empty: zones are made.')
+param dnsZonesGroup string = ''
+
+@description('Whether existing resources, too, get a private endpoint in the network.')
+param endpointsForExisting bool = false
+
+@description('Whether the app itself answers only in the network, by a private endpoint. azd deploy then runs in there too.')
+param appPrivate bool = false
+
+@description('Who reaches the app, with commas: ranges of addresses, service tags such as AzureFrontDoor.Backend, IDs of subnets. Empty: nothing is said of it; 0.0.0.0/0: everybody.')
+param allowedAddresses string = ''
+
+@description('ID of the Azure Front Door profile that AzureFrontDoor.Backend stands for in DEPLOY_ALLOWED_ADDRESSES.')
+param frontDoorId string = ''
+
+// --- The app ---------------------------------------------------------------------------------------------------------
 
 @minValue(1)
 @maxValue(500)
@@ -196,76 +286,381 @@ param instanceMemory int = 2048
 
 @minValue(1)
 @maxValue(1000)
-@description('How many instances there may be, at most: for HTTP, and as many again for the queue.')
+@description('How many instances there may be, at most: for HTTP, and as many again for each queue and the timer.')
 param maximumInstances int = 40
 
 @minValue(0)
 @description('How many instances are kept warm, and paid for, at all times.')
 param alwaysReadyInstances int = 0
 
+@description('Whether instances are spread over the zones of the region. It takes a storageRedundancy with zones.')
+param zoneRedundant bool = false
+
+@allowed(['', 'Recreate', 'RollingUpdate'])
+@description('How a deployment replaces instances: all at once, or one after the other while open answers end; not each region has the second. Empty: nothing is said of it.')
+param updateStrategy string = ''
+
 @description('Whether messages of the queue chat-requests are answered into the queue chat-answers.')
 param chatQueues bool = false
+
+// --- Watching --------------------------------------------------------------------------------------------------------
+
+@minValue(30)
+@maxValue(730)
+@description('How many days the workspace keeps logs and traces.')
+param logDays int = 30
+
+@minValue(0)
+@description('How many gigabytes of logs a day the workspace takes, and no more. 0: no cap is set.')
+param logGigabytesPerDay int = 0
 
 @description('E-mail addresses that alerts and the budget go to, with commas. Empty: alerts show in the portal only.')
 param alertEmails string = ''
 
+@description('Who owns the alerts, such as the name of a team. It is in each alert.')
+param alertOwner string = ''
+
+@description('Address of the page that says what to do when an alert rings. Empty: docs/observability.md.')
+param alertPage string = ''
+
 @minValue(0)
-@description('US dollars a month for the resource group: at 80 % of them, and when more is expected, an e-mail warns. 0: no budget.')
+@maxValue(100)
+@description('At how many percent of its memory an instance rings. Look at MemoryWorkingSet first: Azure may count its own part too. 0: no such alert.')
+param memoryAlertPercent int = 85
+
+@minValue(0)
+@description('How much a month may cost, in the currency of the bill: at 80 % of it, and when more is expected, an e-mail warns. 0: no budget.')
 param monthlyBudget int = 0
 
-@description('Other settings of the app, as docs/settings.md has them, by name.')
+@description('First day of the month in which the budget was made, which Azure never lets change. azd keeps it; a pipeline needs it as a variable.')
+param budgetStart string = ''
+
+@description('First day of this month, for a budget that is made now.')
+param thisMonth string = utcNow('yyyy-MM-01')
+
+// --- Other settings --------------------------------------------------------------------------------------------------
+
+@description('Other settings of the app, as docs/settings.md has them, by name. Who may read deployments reads them: of a key give a Key Vault reference.')
 param moreSettings object = {}
 
-// ---------------------------------------------------------------------------------------------------------------------
+// --- What cannot be, each with a sentence that names the variable ----------------------------------------------------
 
-var token = toLower(uniqueString(subscription().id, environmentName, location))
-var tags = { 'azd-env-name': environmentName }
 var openAiIsNew = empty(existingOpenAiName)
 var searchIsNew = empty(existingSearchName)
 var contentIsOurs = empty(existingContentStorageName)
 var safetyChecks = safetyMode != 'off'
-var groupName = 'rg-${environmentName}'
+var byToken = contains(['easy-auth', 'bearer'], authMode)
+var keys = listOf(apiKeys)
+var keysAreElsewhere = startsWith(apiKeys, '@Microsoft.KeyVault(')
+var origins = listOf(corsOrigins)
+var emails = listOf(alertEmails)
+var frontEnds = listOf(authAllowedApplications)
+var visitors = listOf(allowedAddresses)
+var ourContainers = ['deployments', 'chat-answers', 'chat-batches', 'chat-batches-pages']
+var networkBits = contains(addressSpace, '/') ? split(addressSpace, '/')[1] : ''
+
+// Settings of a choice of their own: with one of these in moreSettings the rest would not fit.
+var chosenElsewhere = {
+  auth_mode: 'DEPLOY_AUTH_MODE'
+  api_keys: 'DEPLOY_API_KEYS'
+  auth_client_id: 'DEPLOY_AUTH_CLIENT_ID'
+  auth_tenant_id: 'DEPLOY_AUTH_TENANT_ID'
+  access_control: 'DEPLOY_ACCESS_CONTROL'
+  rai_mode: 'DEPLOY_SAFETY_MODE'
+  chat_requests_queue: 'DEPLOY_CHAT_QUEUES'
+  chat_answers_queue: 'DEPLOY_CHAT_QUEUES'
+  content_container: 'DEPLOY_CONTENT_CONTAINER'
+}
+var platformsOwn = [
+  'azure_client_id'
+  'azurewebjobsstorage'
+  'applicationinsights_'
+  'functions_'
+  'website_'
+  'content_storage__credential'
+  'content_storage__clientid'
+]
+var given = items(moreSettings)
+var reserved = filter(given, one => !empty(filter(platformsOwn, start => startsWith(toLower(one.key), start))))
+var elsewhere = filter(given, one => contains(chosenElsewhere, toLower(one.key)))
+var otherwiseWritten = filter(
+  given,
+  one => !empty(filter(objectKeys(ownSettings), own => toLower(own) == toLower(one.key) && own != one.key))
+)
+var ownNamesUnknown = filter(objectKeys(names), key => !contains(objectKeys(madeUp), key))
+
+var checks = [
+  {
+    wrong: endsWith(environmentName, '.') || endsWith(resourceGroupName, '.')
+    says: 'environmentName and DEPLOY_RESOURCE_GROUP: a resource group cannot end with a full stop.'
+  }
+  {
+    wrong: resourceGroupExists && empty(resourceGroupName)
+    says: 'DEPLOY_RESOURCE_GROUP_EXISTS needs the name of that group: azd env set DEPLOY_RESOURCE_GROUP NAME'
+  }
+  {
+    wrong: !empty(ownNamesUnknown)
+    says: 'DEPLOY_NAMES has ${join(ownNamesUnknown, ', ')}: there are ${join(objectKeys(madeUp), ', ')}.'
+  }
+  {
+    wrong: byToken && empty(authClientId)
+    says: 'Callers sign in to an app registration: azd env set DEPLOY_AUTH_CLIENT_ID CLIENT-ID'
+  }
+  {
+    wrong: !empty(authClientId) && !isGuid(authClientId)
+    says: 'DEPLOY_AUTH_CLIENT_ID is no client ID, such as 11111111-2222-3333-4444-555555555555.'
+  }
+  {
+    wrong: !empty(authTenantId) && !isGuid(authTenantId)
+    says: 'DEPLOY_AUTH_TENANT_ID is no tenant ID, such as 11111111-2222-3333-4444-555555555555.'
+  }
+  {
+    wrong: !empty(filter(frontEnds, one => !isGuid(one)))
+    says: 'DEPLOY_AUTH_ALLOWED_APPLICATIONS has what is no client ID: ${join(filter(frontEnds, one => !isGuid(one)), ', ')}.'
+  }
+  {
+    wrong: authMode == 'api-key' && empty(keys)
+    says: 'Callers need a key: make api-key NAME=NAME, then azd env set DEPLOY_API_KEYS NAME:HASH'
+  }
+  {
+    wrong: !keysAreElsewhere && !empty(filter(keys, one => length(split('${one}:', ':')[1]) != 64))
+    says: 'DEPLOY_API_KEYS has an entry that is not NAME:HASH, as make api-key NAME=NAME writes it.'
+  }
+  {
+    wrong: !empty(filter(origins, one => one != '*' && (length(split(one, '/')) != 3 || !startsWith(one, 'http'))))
+    says: 'DEPLOY_CORS_ORIGINS has what is no origin, such as https://chat.contoso.com, without a path or a slash at its end.'
+  }
+  {
+    wrong: empty(existingOpenAiName) != empty(existingOpenAiResourceGroup)
+    says: 'DEPLOY_EXISTING_OPENAI_NAME needs DEPLOY_EXISTING_OPENAI_RESOURCE_GROUP, and the other way round.'
+  }
+  {
+    wrong: empty(existingSearchName) != empty(existingSearchResourceGroup)
+    says: 'DEPLOY_EXISTING_SEARCH_NAME needs DEPLOY_EXISTING_SEARCH_RESOURCE_GROUP, and the other way round.'
+  }
+  {
+    wrong: empty(existingContentStorageName) != empty(existingContentStorageResourceGroup)
+    says: 'DEPLOY_EXISTING_CONTENT_STORAGE_NAME needs DEPLOY_EXISTING_CONTENT_STORAGE_RESOURCE_GROUP, and the other way round.'
+  }
+  {
+    wrong: empty(chatDeployment) || empty(embeddingDeployment) || toLower(chatDeployment) == toLower(embeddingDeployment)
+    says: 'DEPLOY_CHAT_DEPLOYMENT and DEPLOY_EMBEDDING_DEPLOYMENT need two names: they are two deployments of one resource.'
+  }
+  {
+    wrong: openAiIsNew && contains(chatSku, 'Provisioned') && chatCapacity == 0
+    says: 'DEPLOY_CHAT_SKU ${chatSku} is paid by the hour for each unit (PTU): say how many with DEPLOY_CHAT_CAPACITY.'
+  }
+  {
+    wrong: openAiIsNew && contains(embeddingSku, 'Provisioned') && embeddingCapacity == 0
+    says: 'DEPLOY_EMBEDDING_SKU ${embeddingSku} is paid by the hour for each unit (PTU): say how many with DEPLOY_EMBEDDING_CAPACITY.'
+  }
+  {
+    wrong: searchSku == 'basic' && (searchReplicas > 3 || searchPartitions > 3)
+    says: 'DEPLOY_SEARCH_SKU basic has at most 3 of DEPLOY_SEARCH_REPLICAS and of DEPLOY_SEARCH_PARTITIONS.'
+  }
+  {
+    wrong: searchReplicas * searchPartitions > 36
+    says: 'DEPLOY_SEARCH_REPLICAS times DEPLOY_SEARCH_PARTITIONS is more than 36.'
+  }
+  {
+    wrong: empty(searchIndex) || !isName(searchIndex) || length(searchIndex) > 128
+    says: 'DEPLOY_SEARCH_INDEX is no name of an index: small letters, digits, and single hyphens inside.'
+  }
+  {
+    wrong: !isName(contentContainer)
+    says: 'DEPLOY_CONTENT_CONTAINER is no name of a container: small letters, digits, and single hyphens inside.'
+  }
+  {
+    wrong: contentIsOurs && (contains(ourContainers, contentContainer) || startsWith(contentContainer, 'azure-webjobs'))
+    says: 'DEPLOY_CONTENT_CONTAINER ${contentContainer} is a container that the app or its host uses itself: take another name.'
+  }
+  {
+    wrong: !contentIsOurs && !empty(existingEventTopicName)
+    says: 'DEPLOY_EXISTING_EVENT_TOPIC is for documents in the account that is made here, not for DEPLOY_EXISTING_CONTENT_STORAGE_NAME.'
+  }
+  {
+    wrong: !empty(subnetId) && (!startsWith(subnetId, '/subscriptions/') || !contains(subnetId, '/subnets/'))
+    says: 'DEPLOY_SUBNET_ID is no ID of a subnet: /subscriptions/…/virtualNetworks/NAME/subnets/NAME'
+  }
+  {
+    wrong: !empty(endpointsSubnetId) && (!startsWith(endpointsSubnetId, '/subscriptions/') || !contains(
+      endpointsSubnetId,
+      '/subnets/'
+    ))
+    says: 'DEPLOY_ENDPOINTS_SUBNET_ID is no ID of a subnet: /subscriptions/…/virtualNetworks/NAME/subnets/NAME'
+  }
+  {
+    wrong: !empty(endpointsSubnetId) && (empty(subnetId) || !privateNetwork)
+    says: 'DEPLOY_ENDPOINTS_SUBNET_ID needs DEPLOY_SUBNET_ID and DEPLOY_PRIVATE_NETWORK=true.'
+  }
+  {
+    wrong: !empty(subnetId) && toLower(subnetId) == toLower(endpointsSubnetId)
+    says: 'DEPLOY_SUBNET_ID and DEPLOY_ENDPOINTS_SUBNET_ID are one subnet: one that is delegated takes no private endpoints.'
+  }
+  {
+    wrong: !hasOnly(addressSpace, '0123456789./') || length(split(addressSpace, '.')) != 4 || !contains(
+      map(range(8, 19), bits => string(bits)),
+      networkBits
+    )
+    says: 'DEPLOY_ADDRESS_SPACE is no range of addresses from /8 to /26, such as 10.20.0.0/24.'
+  }
+  {
+    wrong: !privateNetwork && (appPrivate || endpointsForExisting || !empty(dnsZonesGroup))
+    says: 'DEPLOY_APP_PRIVATE, DEPLOY_ENDPOINTS_FOR_EXISTING and DEPLOY_DNS_ZONES_GROUP need DEPLOY_PRIVATE_NETWORK=true.'
+  }
+  {
+    wrong: startsWith(dnsZonesGroup, '/') && length(split(dnsZonesGroup, '/')) != 5
+    says: 'DEPLOY_DNS_ZONES_GROUP is neither the name of a resource group nor its ID: /subscriptions/ID/resourceGroups/NAME'
+  }
+  {
+    wrong: appPrivate && !empty(visitors)
+    says: 'DEPLOY_ALLOWED_ADDRESSES says who comes over the internet: with DEPLOY_APP_PRIVATE nobody does.'
+  }
+  {
+    wrong: !empty(filter(
+      visitors,
+      one => contains(one, ' ') || (hasOnly(one, '0123456789.') && length(split(one, '.')) != 4)
+    ))
+    says: 'DEPLOY_ALLOWED_ADDRESSES has what is neither a range of addresses, nor a service tag, nor the ID of a subnet.'
+  }
+  {
+    wrong: !empty(frontDoorId) && (!isGuid(frontDoorId) || !contains(visitors, 'AzureFrontDoor.Backend'))
+    says: 'DEPLOY_FRONT_DOOR_ID is a GUID, and needs AzureFrontDoor.Backend in DEPLOY_ALLOWED_ADDRESSES.'
+  }
+  {
+    wrong: !empty(filter(listOf(features), one => !contains(['readers', 'agents', 'built-in', 'rai', 'none'], one)))
+    says: 'DEPLOY_FEATURES has what is no feature: there are readers, agents, built-in, rai; or none.'
+  }
+  {
+    wrong: alwaysReadyInstances > maximumInstances
+    says: 'DEPLOY_ALWAYS_READY_INSTANCES is more than DEPLOY_MAXIMUM_INSTANCES.'
+  }
+  {
+    wrong: zoneRedundant && !contains(storageRedundancy, 'ZRS')
+    says: 'DEPLOY_ZONE_REDUNDANT needs DEPLOY_STORAGE_REDUNDANCY with zones, such as Standard_ZRS.'
+  }
+  {
+    wrong: zoneRedundant && alwaysReadyInstances == 1
+    says: 'DEPLOY_ALWAYS_READY_INSTANCES is 0, or 2 and more, with DEPLOY_ZONE_REDUNDANT.'
+  }
+  {
+    wrong: !empty(filter(emails, one => length(split(one, '@')) != 2 || contains(one, ' ')))
+    says: 'DEPLOY_ALERT_EMAILS has what is no e-mail address: ${join(filter(emails, one => length(split(one, '@')) != 2 || contains(one, ' ')), ', ')}.'
+  }
+  {
+    wrong: monthlyBudget > 0 && empty(emails)
+    says: 'DEPLOY_MONTHLY_BUDGET needs somebody to warn: azd env set DEPLOY_ALERT_EMAILS ADDRESS'
+  }
+  {
+    wrong: !empty(budgetStart) && (!hasOnly(budgetStart, '0123456789-') || length(budgetStart) != 10 || !endsWith(
+      budgetStart,
+      '-01'
+    ))
+    says: 'DEPLOY_BUDGET_START is no first day of a month, such as 2026-11-01.'
+  }
+  {
+    wrong: !empty(alertPage) && !startsWith(alertPage, 'https://')
+    says: 'DEPLOY_ALERT_PAGE is no address of a page: https://…'
+  }
+  {
+    wrong: !empty(reserved)
+    says: 'DEPLOY_MORE_SETTINGS has ${join(map(reserved, one => one.key), ', ')}: the deployment or Azure sets it.'
+  }
+  {
+    wrong: !empty(elsewhere)
+    says: 'DEPLOY_MORE_SETTINGS has ${join(map(elsewhere, one => '${one.key}, which is ${chosenElsewhere[toLower(one.key)]}'), ' and ')}.'
+  }
+  {
+    wrong: !empty(otherwiseWritten)
+    says: 'DEPLOY_MORE_SETTINGS has ${join(map(otherwiseWritten, one => one.key), ', ')}: write it as docs/settings.md does.'
+  }
+]
+var wrong = map(filter(checks, one => one.wrong), one => one.says)
+
+// --- Names -----------------------------------------------------------------------------------------------------------
+
+var token = toLower(uniqueString(subscription().id, environmentName, location))
+var tags = union(mapValues(moreTags, value => string(value)), { 'azd-env-name': environmentName })
+var madeUp = {
+  app: 'func-${token}'
+  plan: 'plan-${token}'
+  identity: 'id-${token}'
+  storage: 'st${token}'
+  events: 'evgt-${token}'
+  openai: 'oai-${token}'
+  search: 'srch-${token}'
+  documentIntelligence: 'di-${token}'
+  vision: 'cv-${token}'
+  contentSafety: 'cs-${token}'
+  workspace: 'log-${token}'
+  insights: 'appi-${token}'
+  network: 'vnet-${token}'
+}
+var called = union(madeUp, mapValues(names, name => string(name)))
+var groupName = empty(resourceGroupName) ? 'rg-${environmentName}' : resourceGroupName
 var openAiGroup = openAiIsNew ? groupName : existingOpenAiResourceGroup
 var searchGroup = searchIsNew ? groupName : existingSearchResourceGroup
 var contentGroup = contentIsOurs ? groupName : existingContentStorageResourceGroup
-var openAiName = openAiIsNew ? 'oai-${token}' : existingOpenAiName
-var searchName = searchIsNew ? 'srch-${token}' : existingSearchName
-var storageName = 'st${token}'
-var contentStorageName = contentIsOurs ? storageName : existingContentStorageName
-var documentIntelligenceName = 'di-${token}'
-var visionName = 'cv-${token}'
-var contentSafetyName = 'cs-${token}'
+var openAiName = openAiIsNew ? called.openai : existingOpenAiName
+var searchName = searchIsNew ? called.search : existingSearchName
+var contentStorageName = contentIsOurs ? called.storage : existingContentStorageName
 
-resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
+// IDs that are known before the deployment: what depends on one that is not is in no preview of it.
+var subscriptionId = subscription().subscriptionId
+var storageId = resourceId(subscriptionId, groupName, 'Microsoft.Storage/storageAccounts', called.storage)
+var contentId = resourceId(subscriptionId, contentGroup, 'Microsoft.Storage/storageAccounts', contentStorageName)
+var openAiId = resourceId(subscriptionId, openAiGroup, 'Microsoft.CognitiveServices/accounts', openAiName)
+var searchId = resourceId(subscriptionId, searchGroup, 'Microsoft.Search/searchServices', searchName)
+var readerId = resourceId(
+  subscriptionId,
+  groupName,
+  'Microsoft.CognitiveServices/accounts',
+  called.documentIntelligence
+)
+var visionId = resourceId(subscriptionId, groupName, 'Microsoft.CognitiveServices/accounts', called.vision)
+var safetyId = resourceId(subscriptionId, groupName, 'Microsoft.CognitiveServices/accounts', called.contentSafety)
+var appId = resourceId(subscriptionId, groupName, 'Microsoft.Web/sites', called.app)
+var ourNetworkId = resourceId(subscriptionId, groupName, 'Microsoft.Network/virtualNetworks', called.network)
+var networkIsOurs = privateNetwork && empty(subnetId)
+var networkId = networkIsOurs ? ourNetworkId : split(subnetId, '/subnets/')[0]
+var appSubnetId = networkIsOurs ? '${ourNetworkId}/subnets/app' : subnetId
+var endpointsId = empty(endpointsSubnetId) ? '${networkId}/subnets/endpoints' : endpointsSubnetId
+
+resource group 'Microsoft.Resources/resourceGroups@2025-04-01' = if (!resourceGroupExists) {
   name: groupName
   location: location
   tags: tags
 }
 
 module identity 'modules/identity.bicep' = {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'identity'
-  params: { name: 'id-${token}', location: location, tags: tags }
+  params: { name: called.identity, location: location, tags: tags }
+  dependsOn: [group]
 }
 
 module monitoring 'modules/monitoring.bicep' = {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'monitoring'
   params: {
-    workspaceName: 'log-${token}'
-    insightsName: 'appi-${token}'
+    workspaceName: called.workspace
+    insightsName: called.insights
     location: location
     tags: tags
+    days: logDays
+    gigabytesPerDay: logGigabytesPerDay
   }
+  dependsOn: [group]
 }
 
 module storage 'modules/storage.bicep' = {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'storage'
   params: {
-    name: storageName
+    name: called.storage
     location: location
     tags: tags
+    redundancy: storageRedundancy
     contentContainer: contentContainer
     privateNetwork: privateNetwork
     workspaceId: monitoring.outputs.workspaceId
@@ -274,24 +669,26 @@ module storage 'modules/storage.bicep' = {
 }
 
 module events 'modules/event-grid.bicep' = if (contentIsOurs) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'events'
   params: {
-    topicName: 'evgt-${token}'
+    topicName: empty(existingEventTopicName) ? called.events : existingEventTopicName
+    topicExists: !empty(existingEventTopicName)
     location: location
     tags: tags
-    storageName: storage.outputs.name
-    queueName: storage.outputs.eventsQueue
+    storageName: called.storage
     contentContainer: contentContainer
+    workspaceId: monitoring.outputs.workspaceId
   }
+  dependsOn: [storage]
 }
 
 module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'openai'
   params: {
     name: openAiName
-    kind: 'OpenAI'
+    kind: openAiKind
     sku: 'S0'
     location: empty(openAiLocation) ? location : openAiLocation
     tags: tags
@@ -304,7 +701,8 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         version: chatModelVersion
         upgrade: chatModelUpgrade
         sku: chatSku
-        capacity: chatCapacity
+        capacity: chatCapacity == 0 ? 30 : chatCapacity
+        filter: contentFilter
       }
       {
         name: embeddingDeployment
@@ -312,44 +710,47 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         version: embeddingModelVersion
         upgrade: embeddingModelUpgrade
         sku: embeddingSku
-        capacity: embeddingCapacity
+        capacity: embeddingCapacity == 0 ? 30 : embeddingCapacity
+        filter: ''
       }
     ]
   }
 }
 
-resource foundOpenAi 'Microsoft.CognitiveServices/accounts@2024-10-01' existing = if (!openAiIsNew) {
+resource foundOpenAi 'Microsoft.CognitiveServices/accounts@2026-05-01' existing = if (!openAiIsNew) {
   name: openAiName
   scope: resourceGroup(openAiGroup)
 }
 
 module search 'modules/search.bicep' = if (searchIsNew) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'search'
   params: {
     name: searchName
     location: empty(searchLocation) ? location : searchLocation
     tags: tags
     sku: searchSku
+    replicas: searchReplicas
+    partitions: searchPartitions
     semanticRanker: semanticRanker
     privateNetwork: privateNetwork
     workspaceId: monitoring.outputs.workspaceId
   }
 }
 
-resource foundSearch 'Microsoft.Search/searchServices@2023-11-01' existing = if (!searchIsNew) {
+resource foundSearch 'Microsoft.Search/searchServices@2025-05-01' existing = if (!searchIsNew) {
   name: searchName
   scope: resourceGroup(searchGroup)
 }
 
 module documentReader 'modules/ai-service.bicep' = if (documentIntelligence) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'document-intelligence'
   params: {
-    name: documentIntelligenceName
+    name: called.documentIntelligence
     kind: 'FormRecognizer'
     sku: 'S0'
-    location: location
+    location: empty(documentIntelligenceLocation) ? location : documentIntelligenceLocation
     tags: tags
     privateNetwork: privateNetwork
     workspaceId: monitoring.outputs.workspaceId
@@ -357,10 +758,10 @@ module documentReader 'modules/ai-service.bicep' = if (documentIntelligence) {
 }
 
 module imageReader 'modules/ai-service.bicep' = if (vision) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'vision'
   params: {
-    name: visionName
+    name: called.vision
     kind: 'ComputerVision'
     sku: 'S1'
     location: empty(visionLocation) ? location : visionLocation
@@ -371,20 +772,20 @@ module imageReader 'modules/ai-service.bicep' = if (vision) {
 }
 
 module contentSafety 'modules/ai-service.bicep' = if (safetyChecks) {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'content-safety'
   params: {
-    name: contentSafetyName
+    name: called.contentSafety
     kind: 'ContentSafety'
     sku: 'S0'
-    location: location
+    location: empty(contentSafetyLocation) ? location : contentSafetyLocation
     tags: tags
     privateNetwork: privateNetwork
     workspaceId: monitoring.outputs.workspaceId
   }
 }
 
-resource foundContentStorage 'Microsoft.Storage/storageAccounts@2023-05-01' existing = if (!contentIsOurs) {
+resource foundContentStorage 'Microsoft.Storage/storageAccounts@2026-04-01' existing = if (!contentIsOurs) {
   name: contentStorageName
   scope: resourceGroup(contentGroup)
 }
@@ -394,145 +795,189 @@ var searchPrincipalId = searchIsNew ? search!.outputs.principalId : foundSearch!
 module roles 'modules/roles.bicep' = {
   name: 'roles-${token}'
   params: {
+    token: token
     groupName: groupName
     appPrincipalId: identity.outputs.principalId
     deployerPrincipalId: principalId
     deployerPrincipalType: principalType
-    storageName: storage.outputs.name
+    storageName: called.storage
     contentStorageName: contentStorageName
     contentStorageGroup: contentGroup
+    contentContainers: pageImages ? [contentContainer, '${contentContainer}-pages'] : [contentContainer]
     ingests: contentIsOurs
     makesIndex: contentIsOurs && appMakesIndex
-    insightsName: monitoring.outputs.insightsName
+    insightsName: called.insights
     openAiName: openAiName
     openAiGroup: openAiGroup
     searchName: searchName
     searchGroup: searchGroup
+    vectorizes: searchVectorizer
     vectorizerPrincipalId: searchVectorizer ? searchPrincipalId : ''
-    ingestionServices: concat(
-      documentIntelligence ? [documentIntelligenceName] : [],
-      vision ? [visionName] : []
-    )
-    contentSafetyName: safetyChecks ? contentSafetyName : ''
+    ingestionServices: concat(documentIntelligence ? [called.documentIntelligence] : [], vision ? [called.vision] : [])
+    contentSafetyName: safetyChecks ? called.contentSafety : ''
   }
-  dependsOn: [openAi, search, documentReader, imageReader, contentSafety]
+  dependsOn: [storage, openAi, documentReader, imageReader, contentSafety]
 }
 
-// What is private is reached through an endpoint in the network; what existed before keeps the network that it has.
-var storageZones = map(['blob', 'queue', 'table'], part => 'privatelink.${part}.${environment().suffixes.storage}')
-var openAiZone = 'privatelink.openai.azure.com'
-var searchZone = 'privatelink.search.windows.net'
-var aiZone = 'privatelink.cognitiveservices.azure.com'
+// --- The network: what is private is reached through an endpoint, what existed before keeps its own network ----------
 
-module network 'modules/network.bicep' = if (privateNetwork) {
-  scope: group
+module network 'modules/network.bicep' = if (networkIsOurs) {
+  scope: resourceGroup(groupName)
   name: 'network'
+  params: { name: called.network, location: location, tags: tags, addressSpace: addressSpace }
+  dependsOn: [group]
+}
+
+var openAiZones = openAiIsNew && openAiKind == 'OpenAI' ? ['openai'] : ['openai', 'foundry', 'ai']
+
+module endpoints 'modules/endpoints.bicep' = if (privateNetwork) {
+  scope: resourceGroup(groupName)
+  name: 'endpoints'
   params: {
-    name: 'vnet-${token}'
     location: location
     tags: tags
+    networkId: networkId
+    subnetId: endpointsId
+    zonesGroup: dnsZonesGroup
     services: concat(
       [
-        { name: 'blob', id: storage.outputs.id, group: 'blob', zone: storageZones[0] }
-        { name: 'queue', id: storage.outputs.id, group: 'queue', zone: storageZones[1] }
-        { name: 'table', id: storage.outputs.id, group: 'table', zone: storageZones[2] }
+        { name: 'blob', id: storageId, group: 'blob', zones: ['blob'] }
+        { name: 'queue', id: storageId, group: 'queue', zones: ['queue'] }
+        { name: 'table', id: storageId, group: 'table', zones: ['table'] }
       ],
-      openAiIsNew ? [{ name: 'openai', id: openAi!.outputs.id, group: 'account', zone: openAiZone }] : [],
-      searchIsNew ? [{ name: 'search', id: search!.outputs.id, group: 'searchService', zone: searchZone }] : [],
-      documentIntelligence
-        ? [{ name: 'document-intelligence', id: documentReader!.outputs.id, group: 'account', zone: aiZone }]
+      openAiIsNew || endpointsForExisting
+        ? [{ name: 'openai', id: openAiId, group: 'account', zones: openAiZones }]
         : [],
-      vision ? [{ name: 'vision', id: imageReader!.outputs.id, group: 'account', zone: aiZone }] : [],
-      safetyChecks ? [{ name: 'content-safety', id: contentSafety!.outputs.id, group: 'account', zone: aiZone }] : []
+      searchIsNew || endpointsForExisting
+        ? [{ name: 'search', id: searchId, group: 'searchService', zones: ['search'] }]
+        : [],
+      !contentIsOurs && endpointsForExisting
+        ? [{ name: 'documents', id: contentId, group: 'blob', zones: ['blob'] }]
+        : [],
+      documentIntelligence ? [{ name: 'document-intelligence', id: readerId, group: 'account', zones: ['ai'] }] : [],
+      vision ? [{ name: 'vision', id: visionId, group: 'account', zones: ['ai'] }] : [],
+      safetyChecks ? [{ name: 'content-safety', id: safetyId, group: 'account', zones: ['ai'] }] : []
     )
   }
+  dependsOn: [network, storage, openAi, search, documentReader, imageReader, contentSafety]
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
+module appEndpoint 'modules/endpoints.bicep' = if (appPrivate) {
+  scope: resourceGroup(groupName)
+  name: 'endpoint-of-the-app'
+  params: {
+    location: location
+    tags: tags
+    networkId: networkId
+    subnetId: endpointsId
+    zonesGroup: dnsZonesGroup
+    services: [{ name: 'app', id: appId, group: 'sites', zones: ['app'] }]
+  }
+  dependsOn: [app, endpoints]
+}
 
-var openAiEndpoint = openAiIsNew ? openAi!.outputs.endpoint : foundOpenAi!.properties.endpoint
+// --- The app ---------------------------------------------------------------------------------------------------------
+
+// The names that clients of Azure OpenAI and AI Search know; a Foundry resource has them beside its own.
+var openAiEndpoint = openAiIsNew ? 'https://${openAiName}.openai.azure.com/' : foundOpenAi!.properties.endpoint
 var searchEndpoint = 'https://${searchName}.search.windows.net'
 var contentBlobs = contentIsOurs ? storage.outputs.blobEndpoint : foundContentStorage!.properties.primaryEndpoints.blob
 var documentIntelligenceEndpoint = documentIntelligence ? documentReader!.outputs.endpoint : ''
 var visionEndpoint = vision ? imageReader!.outputs.endpoint : ''
+var contentSafetyEndpoint = safetyChecks ? contentSafety!.outputs.endpoint : ''
 var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
+var firstMonth = empty(budgetStart) ? thisMonth : budgetStart
 var signIn = authMode != 'none'
-var byToken = authMode == 'api-key' ? false : signIn
-var missingClientId = 'Callers sign in to an app registration: azd env set DEPLOY_AUTH_CLIENT_ID CLIENT-ID'
-var allowedApplications = empty(authAllowedApplications) ? [authClientId] : split(authAllowedApplications, ',')
-var missingApiKeys = 'Callers need a key: make api-key NAME=NAME, then azd env set DEPLOY_API_KEYS NAME:HASH'
-var callerKeys = authMode != 'api-key' ? '' : empty(apiKeys) ? fail(missingApiKeys) : apiKeys
-var clientId = !byToken ? '' : empty(authClientId) ? fail(missingClientId) : authClientId
+var clientId = byToken ? authClientId : ''
+
+// By name; those that only Azure knows are empty here and added below, so that these names can be checked.
+var ownSettings = {
+  AzureWebJobsStorage__blobServiceUri: ''
+  AzureWebJobsStorage__queueServiceUri: ''
+  AzureWebJobsStorage__tableServiceUri: ''
+  AZURE_OPENAI_ENDPOINT: ''
+  AZURE_OPENAI_CHAT_DEPLOYMENT: chatDeployment
+  AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingDeployment
+  CHAT_REASONING_EFFORT: chatReasoningEffort == 'default' ? '' : chatReasoningEffort
+  AZURE_SEARCH_ENDPOINT: searchEndpoint
+  AZURE_SEARCH_INDEX: searchIndex
+  EMBEDDINGS: searchVectorizer ? 'index' : 'off'
+  AZURE_VISION_ENDPOINT: ''
+  DOCUMENT_INTELLIGENCE_ENDPOINT: ''
+  PAGE_IMAGES: string(pageImages)
+  CONTENT_STORAGE__blobServiceUri: ''
+  CONTENT_STORAGE__queueServiceUri: ''
+  CONTENT_CONTAINER: contentContainer
+  CHAT_REQUESTS_QUEUE: chatQueues ? 'chat-requests' : ''
+  CHAT_ANSWERS_QUEUE: chatQueues ? 'chat-answers' : ''
+  RAI_MODE: safetyMode
+  RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
+  CONTENT_SAFETY_ENDPOINT: ''
+  CHAT_CALLER_PROMPTS: string(signIn)
+  PLAYGROUND: playground
+  AUTH_MODE: authMode
+  API_KEYS: authMode == 'api-key' ? apiKeys : ''
+  AUTH_TENANT_ID: byToken ? tenantId : ''
+  AUTH_CLIENT_ID: clientId
+  AUTH_AUTHORITY: environment().authentication.loginEndpoint
+  LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)
+  LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay)
+  LIMIT_CALLER_RUNS: '20'
+  LIMIT_CALLER_KEPT_MEGABYTES: '500'
+  LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
+  LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
+  LIMIT_BACKEND: 'azure-table'
+  ACCESS_CONTROL: accessControl
+  // Those who do not sign in would share their chats with everyone.
+  HISTORY_BACKEND: signIn ? 'azure-table' : 'off'
+}
 
 module app 'modules/function-app.bicep' = {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'app'
   params: {
-    planName: 'plan-${token}'
-    appName: 'func-${token}'
+    planName: called.plan
+    appName: called.app
     location: location
     tags: tags
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
     packagesUrl: storage.outputs.packagesUrl
-    insightsName: monitoring.outputs.insightsName
-    subnetId: privateNetwork ? network!.outputs.appSubnetId : ''
-    corsOrigins: empty(corsOrigins) ? [] : map(split(corsOrigins, ','), origin => trim(origin))
+    insightsName: called.insights
+    subnetId: appSubnetId
+    isPrivate: appPrivate
+    allowed: visitors
+    frontDoorId: frontDoorId
+    corsOrigins: origins
     httpConcurrency: httpConcurrency
     instanceMemory: instanceMemory
     maximumInstances: maximumInstances
     alwaysReadyInstances: alwaysReadyInstances
+    zoneRedundant: zoneRedundant
+    updateStrategy: updateStrategy
     settings: union(
+      ownSettings,
       {
         AzureWebJobsStorage__blobServiceUri: storage.outputs.blobEndpoint
         AzureWebJobsStorage__queueServiceUri: storage.outputs.queueEndpoint
         AzureWebJobsStorage__tableServiceUri: storage.outputs.tableEndpoint
         AZURE_OPENAI_ENDPOINT: openAiEndpoint
-        AZURE_OPENAI_CHAT_DEPLOYMENT: chatDeployment
-        AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingDeployment
-        CHAT_REASONING_EFFORT: chatReasoningEffort
-        AZURE_SEARCH_ENDPOINT: searchEndpoint
-        AZURE_SEARCH_INDEX: searchIndex
-        EMBEDDINGS: searchVectorizer ? 'index' : 'off'
         AZURE_VISION_ENDPOINT: visionEndpoint
         DOCUMENT_INTELLIGENCE_ENDPOINT: documentIntelligenceEndpoint
-        PAGE_IMAGES: string(pageImages)
         CONTENT_STORAGE__blobServiceUri: contentBlobs
         // Events are in our own account, wherever the documents are.
-        CONTENT_STORAGE__queueServiceUri: contains(features, 'readers') ? storage.outputs.queueEndpoint : ''
-        CONTENT_CONTAINER: contentContainer
-        CHAT_REQUESTS_QUEUE: storage.outputs.requestsQueue
-        CHAT_ANSWERS_QUEUE: storage.outputs.answersQueue
-        RAI_MODE: safetyMode
-        RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
-        CONTENT_SAFETY_ENDPOINT: safetyChecks ? contentSafety!.outputs.endpoint : ''
-        CHAT_CALLER_PROMPTS: string(signIn)
-        PLAYGROUND: playground
-        AUTH_MODE: authMode
-        API_KEYS: callerKeys
-        AUTH_TENANT_ID: byToken ? tenantId : ''
-        AUTH_CLIENT_ID: clientId
-        AUTH_AUTHORITY: environment().authentication.loginEndpoint
-        LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)
-        LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay)
-        LIMIT_CALLER_RUNS: '20'
-        LIMIT_CALLER_KEPT_MEGABYTES: '500'
-        LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
-        LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
-        LIMIT_BACKEND: 'azure-table'
-        ACCESS_CONTROL: accessControl
-        // Those who do not sign in would share their chats with everyone.
-        HISTORY_BACKEND: signIn ? 'azure-table' : 'off'
+        CONTENT_STORAGE__queueServiceUri: contains(listOf(features), 'readers') ? storage.outputs.queueEndpoint : ''
+        CONTENT_SAFETY_ENDPOINT: contentSafetyEndpoint
       },
-      moreSettings
+      mapValues(moreSettings, value => string(value))
     )
   }
-  // The host cannot start before it may use its storage.
-  dependsOn: [roles]
+  // The host cannot start before it may use its storage, and reach it.
+  dependsOn: [roles, endpoints]
 }
 
 module watch 'modules/watch.bicep' = {
-  scope: group
+  scope: resourceGroup(groupName)
   name: 'watch'
   params: {
     environmentName: environmentName
@@ -542,29 +987,39 @@ module watch 'modules/watch.bicep' = {
     insightsId: monitoring.outputs.insightsId
     appId: app.outputs.id
     instanceMemory: instanceMemory
-    emails: empty(alertEmails) ? [] : map(split(alertEmails, ','), email => trim(email))
+    memoryPercent: memoryAlertPercent
+    emails: emails
+    owner: alertOwner
+    page: alertPage
     monthlyBudget: monthlyBudget
+    budgetStart: firstMonth
   }
 }
 
 module easyAuth 'modules/easy-auth.bicep' = {
-  scope: group
-  name: 'easy-auth'
+  scope: resourceGroup(groupName)
+  // Azure works out all names before it deploys anything: what cannot be ends here, with all its sentences.
+  name: empty(wrong) ? 'easy-auth' : fail(join(wrong, ' '))
   params: {
-    appName: app.outputs.name
+    appName: called.app
     enabled: authMode == 'easy-auth'
     clientId: clientId
-    allowedApplications: allowedApplications
+    allowedApplications: empty(frontEnds) ? [authClientId] : frontEnds
     tenantId: tenantId
   }
+  dependsOn: [app]
 }
 
-// --- What azd keeps: the app's address, and what `make index` reads --------------------------------------------------
+// --- What azd keeps: the app's address, what `make index` reads, and what the next deployment needs ------------------
 
-output AZURE_RESOURCE_GROUP string = group.name
+output AZURE_RESOURCE_GROUP string = groupName
 // The Azure CLI reads it too, for uploads.
-output AZURE_STORAGE_ACCOUNT string = contentIsOurs ? storage.outputs.name : ''
+output AZURE_STORAGE_ACCOUNT string = contentIsOurs ? called.storage : ''
 output SWITCHBOARD_URL string = '${app.outputs.url}/api'
+output SWITCHBOARD_APP string = called.app
+output SWITCHBOARD_IDENTITY string = identity.outputs.principalId
+output SWITCHBOARD_INSIGHTS string = called.insights
+output DEPLOY_BUDGET_START string = monthlyBudget > 0 ? firstMonth : ''
 output AZURE_OPENAI_ENDPOINT string = openAiEndpoint
 output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment
 output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingDeployment

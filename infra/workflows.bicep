@@ -58,6 +58,8 @@ resource queues 'Microsoft.Web/connections@2016-06-01' = if (withQueues) {
   properties: {
     displayName: 'Queues of the app'
     api: { id: queuesApi }
+    // The connector's own documents have it, the compiler's types do not.
+    #disable-next-line BCP089
     parameterValueSet: { name: 'managedIdentityAuth', values: {} }
   }
 }

@@ -15,11 +15,19 @@ bearer | easy-auth) ;;
 *) exit 0 ;;
 esac
 
+# Prints the redirect URIs of a kind that the registration has, such as that of an own domain, and one more.
+redirects() {
+  there=$(az rest --method GET --uri "$graph/applications/$AUTH_REGISTRATION" --query "$1.redirectUris" --output tsv)
+  printf '%s\n%s\n' "$there" "$2" | sed '/^$/d' | sort -u | sed 's/.*/"&"/' | paste -sd , -
+}
+
 if [ "$1" = after ]; then
   [ -n "${AUTH_REGISTRATION:-}" ] || exit 0 # the registration is somebody else's
+  spa=$(redirects spa "$SWITCHBOARD_URL/")
+  web=$(redirects web "${SWITCHBOARD_URL%/api}/.auth/login/aad/callback")
   az rest --method PATCH --uri "$graph/applications/$AUTH_REGISTRATION" --body "{
-    \"spa\": {\"redirectUris\": [\"$SWITCHBOARD_URL/\"]},
-    \"web\": {\"redirectUris\": [\"${SWITCHBOARD_URL%/api}/.auth/login/aad/callback\"],
+    \"spa\": {\"redirectUris\": [$spa]},
+    \"web\": {\"redirectUris\": [$web],
               \"implicitGrantSettings\": {\"enableIdTokenIssuance\": true}}}" --output none
   exit 0
 fi
@@ -35,17 +43,19 @@ read -r answer || answer=
 [ "$answer" = yes ] || exit 0
 
 new_id() {
-  python3 -c 'import uuid; print(uuid.uuid4())'
+  uuidgen 2> /dev/null || cat /proc/sys/kernel/random/uuid 2> /dev/null || python3 -c 'import uuid; print(uuid.uuid4())'
 }
+scope=$(new_id)
+role=$(new_id)
 # A scope for users of front ends, and an app role for pipelines and services: bearer wants one of them.
 az rest --method POST --uri "$graph/applications" --query '[id, appId]' --output tsv --body "{
   \"displayName\": \"$name\", \"signInAudience\": \"AzureADMyOrg\",
   \"api\": {\"requestedAccessTokenVersion\": 2, \"oauth2PermissionScopes\": [{
-    \"id\": \"$(new_id)\", \"value\": \"chat\", \"type\": \"User\", \"isEnabled\": true,
+    \"id\": \"$scope\", \"value\": \"chat\", \"type\": \"User\", \"isEnabled\": true,
     \"adminConsentDisplayName\": \"Ask Switchboard\", \"adminConsentDescription\": \"Ask questions as the signed-in user.\",
     \"userConsentDisplayName\": \"Ask Switchboard\", \"userConsentDescription\": \"Ask questions as you.\"}]},
   \"appRoles\": [{
-    \"id\": \"$(new_id)\", \"value\": \"chat\", \"allowedMemberTypes\": [\"Application\"], \"isEnabled\": true,
+    \"id\": \"$role\", \"value\": \"chat\", \"allowedMemberTypes\": [\"Application\"], \"isEnabled\": true,
     \"displayName\": \"Ask Switchboard\", \"description\": \"Ask questions as an application.\"}]}" |
   tr '\t' '\n' | {
   read -r object

@@ -1,9 +1,9 @@
-// An Azure AI resource without keys: Azure OpenAI, Document Intelligence, AI Vision or Content Safety.
+// An Azure AI resource without keys: Microsoft Foundry with Azure OpenAI, Document Intelligence, AI Vision, Content Safety.
 
 @description('Name of the resource, and of its subdomain, without which it takes no Entra ID tokens.')
 param name string
 
-@allowed(['OpenAI', 'FormRecognizer', 'ComputerVision', 'ContentSafety'])
+@allowed(['AIServices', 'OpenAI', 'FormRecognizer', 'ComputerVision', 'ContentSafety'])
 @description('Which service it is.')
 param kind string
 
@@ -22,38 +22,48 @@ param privateNetwork bool
 @description('Resource id of the workspace that gets its logs and metrics.')
 param workspaceId string
 
-@description('Models to deploy, each with name, model, version, upgrade, sku and capacity.')
+@description('Models to deploy, each with name, model, version, upgrade, sku, capacity and filter.')
 param deployments array = []
 
-resource account 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
+var hasModels = contains(['AIServices', 'OpenAI'], kind)
+
+resource account 'Microsoft.CognitiveServices/accounts@2026-05-01' = {
   name: name
   location: location
   tags: tags
   kind: kind
   sku: { name: sku }
-  properties: {
-    customSubDomainName: name
-    disableLocalAuth: true
-    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
-    networkAcls: union(
-      { defaultAction: privateNetwork ? 'Deny' : 'Allow' },
-      // Azure AI Search comes in as a trusted service, for an index that makes vectors itself.
-      kind == 'OpenAI' ? { bypass: 'AzureServices' } : {}
-    )
-  }
+  identity: kind == 'AIServices' ? { type: 'SystemAssigned' } : null
+  properties: union(
+    {
+      customSubDomainName: name
+      disableLocalAuth: true
+      publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
+      networkAcls: union(
+        { defaultAction: privateNetwork ? 'Deny' : 'Allow' },
+        // Azure AI Search comes in as a trusted service, for an index that makes vectors itself.
+        hasModels ? { bypass: 'AzureServices' } : {}
+      )
+    },
+    // As Microsoft makes it of resources of the earlier kind.
+    kind == 'AIServices' ? { allowProjectManagement: true } : {}
+  )
 }
 
 // One after the other: the resource refuses two at the same time.
 @batchSize(1)
-resource models 'Microsoft.CognitiveServices/accounts/deployments@2024-10-01' = [
+resource models 'Microsoft.CognitiveServices/accounts/deployments@2026-05-01' = [
   for deployment in deployments: {
     parent: account
     name: deployment.name
     sku: { name: deployment.sku, capacity: deployment.capacity }
-    properties: {
-      model: { format: 'OpenAI', name: deployment.model, version: deployment.version }
-      versionUpgradeOption: deployment.upgrade
-    }
+    properties: union(
+      {
+        model: { format: 'OpenAI', name: deployment.model, version: deployment.version }
+        versionUpgradeOption: deployment.upgrade
+      },
+      empty(deployment.filter) ? {} : { raiPolicyName: deployment.filter }
+    )
   }
 ]
 

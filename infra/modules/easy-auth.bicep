@@ -16,11 +16,11 @@ param allowedApplications array
 @description('Tenant whose users may sign in.')
 param tenantId string
 
-resource app 'Microsoft.Web/sites@2024-04-01' existing = {
+resource app 'Microsoft.Web/sites@2025-03-01' existing = {
   name: appName
 }
 
-resource authentication 'Microsoft.Web/sites/config@2024-04-01' = {
+resource authentication 'Microsoft.Web/sites/config@2025-03-01' = {
   parent: app
   name: 'authsettingsV2'
   properties: !enabled

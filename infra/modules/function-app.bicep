@@ -30,6 +30,15 @@ param settings object
 @description('The subnet that the app calls from. Empty: none.')
 param subnetId string
 
+@description('Whether the app answers only through a private endpoint.')
+param isPrivate bool
+
+@description('Who reaches it: ranges of addresses, service tags, IDs of subnets. Empty: nothing is said of it.')
+param allowed array
+
+@description('ID of the Azure Front Door profile that the service tag AzureFrontDoor.Backend stands for. Empty: any.')
+param frontDoorId string
+
 @description('Origins of web pages that may call.')
 param corsOrigins array
 
@@ -45,20 +54,48 @@ param maximumInstances int
 @description('How many are kept warm.')
 param alwaysReadyInstances int
 
+@description('Whether instances are spread over zones.')
+param zoneRedundant bool
+
+@description('How a deployment replaces instances.')
+param updateStrategy string
+
+var frontDoor = 'AzureFrontDoor.Backend'
+// A range has a slash or is one address; a service tag begins with a letter and has none.
+var rules = map(range(0, length(allowed)), place => {
+  one: allowed[place]
+  isSubnet: startsWith(allowed[place], '/')
+  isRange: contains(allowed[place], '/') || contains('0123456789', substring(allowed[place], 0, 1))
+  rest: { name: 'allowed-${place}', action: 'Allow', priority: 100 + place }
+})
+var restrictions = map(
+  rules,
+  rule =>
+    union(
+      rule.rest,
+      rule.isSubnet
+        ? { vnetSubnetResourceId: rule.one }
+        : rule.isRange
+            ? { ipAddress: contains(rule.one, '/') ? rule.one : '${rule.one}/32' }
+            : { ipAddress: rule.one, tag: 'ServiceTag' },
+      rule.one == frontDoor && !empty(frontDoorId) ? { headers: { 'x-azure-fdid': [frontDoorId] } } : {}
+    )
+)
+
 resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: insightsName
 }
 
-resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
+resource plan 'Microsoft.Web/serverfarms@2025-03-01' = {
   name: planName
   location: location
   tags: tags
   kind: 'functionapp'
   sku: { name: 'FC1', tier: 'FlexConsumption' }
-  properties: { reserved: true }
+  properties: { reserved: true, zoneRedundant: zoneRedundant }
 }
 
-resource app 'Microsoft.Web/sites@2024-04-01' = {
+resource app 'Microsoft.Web/sites@2025-03-01' = {
   name: appName
   location: location
   tags: union(tags, { 'azd-service-name': 'api' })
@@ -71,13 +108,19 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
     serverFarmId: plan.id
     httpsOnly: true
     clientAffinityEnabled: false
+    // Without it references to a Key Vault would ask as a system-assigned identity, which the app does not have.
+    keyVaultReferenceIdentity: identityId
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     // Flex Consumption refuses much of what other plans take here; it has no FTP to turn off.
-    siteConfig: {
-      minTlsVersion: '1.2'
-      cors: { allowedOrigins: corsOrigins }
-    }
-    functionAppConfig: {
+    siteConfig: union(
+      {
+        minTlsVersion: '1.2'
+        cors: { allowedOrigins: corsOrigins }
+      },
+      empty(allowed) ? {} : { ipSecurityRestrictionsDefaultAction: 'Deny', ipSecurityRestrictions: restrictions }
+    )
+    functionAppConfig: union(empty(updateStrategy) ? {} : { siteUpdateStrategy: { type: updateStrategy } }, {
       runtime: { name: 'python', version: '3.13' }
       deployment: {
         storage: {
@@ -98,11 +141,11 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
           http: { perInstanceConcurrency: httpConcurrency }
         }
       }
-    }
+    })
   }
 }
 
-resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
+resource appSettings 'Microsoft.Web/sites/config@2025-03-01' = {
   parent: app
   name: 'appsettings'
   properties: union(
@@ -122,12 +165,11 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
 }
 
 // Deployments sign in with Entra ID; there are no publishing passwords.
-resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = {
+resource noPasswords 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2025-03-01' = {
   parent: app
   name: 'scm'
   properties: { allow: false }
 }
 
 output id string = app.id
-output name string = app.name
 output url string = 'https://${app.properties.defaultHostName}'

@@ -12,15 +12,24 @@ param location string
 @description('Tags.')
 param tags object
 
-resource workspace 'Microsoft.OperationalInsights/workspaces@2023-09-01' = {
+@description('How many days the workspace keeps what it gets.')
+param days int
+
+@description('How many gigabytes a day it takes. 0: no cap is set.')
+param gigabytesPerDay int
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2026-03-01' = {
   name: workspaceName
   location: location
   tags: tags
-  properties: {
-    sku: { name: 'PerGB2018' }
-    retentionInDays: 30
-    features: { disableLocalAuth: true }
-  }
+  properties: union(
+    {
+      sku: { name: 'PerGB2018' }
+      retentionInDays: days
+      features: { disableLocalAuth: true }
+    },
+    gigabytesPerDay > 0 ? { workspaceCapping: { dailyQuotaGb: gigabytesPerDay } } : {}
+  )
 }
 
 resource insights 'Microsoft.Insights/components@2020-02-02' = {
@@ -35,6 +44,5 @@ resource insights 'Microsoft.Insights/components@2020-02-02' = {
   }
 }
 
-output insightsName string = insights.name
 output insightsId string = insights.id
 output workspaceId string = workspace.id

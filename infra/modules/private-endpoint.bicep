@@ -1,4 +1,4 @@
-// An address in the network for one service, and its name in the zone.
+// An address in the network for one service, and its name in the zones.
 
 @description('Name of the endpoint.')
 param name string
@@ -15,17 +15,13 @@ param subnetId string
 @description('Resource id of the service.')
 param serviceId string
 
-@description('Which of its addresses: blob, queue, table, account or searchService.')
+@description('Which of its addresses: blob, queue, table, account, searchService or sites.')
 param groupId string
 
-@description('Name of the private DNS zone.')
-param zoneName string
+@description('Resource IDs of the private DNS zones. Empty: others register the name.')
+param zoneIds array
 
-resource zone 'Microsoft.Network/privateDnsZones@2020-06-01' existing = {
-  name: zoneName
-}
-
-resource endpoint 'Microsoft.Network/privateEndpoints@2023-11-01' = {
+resource endpoint 'Microsoft.Network/privateEndpoints@2026-01-01' = {
   name: name
   location: location
   tags: tags
@@ -40,14 +36,14 @@ resource endpoint 'Microsoft.Network/privateEndpoints@2023-11-01' = {
   }
 }
 
-resource names 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2023-11-01' = {
+resource names 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2026-01-01' = if (!empty(zoneIds)) {
   parent: endpoint
   name: 'default'
   properties: {
     privateDnsZoneConfigs: [
-      {
-        name: groupId
-        properties: { privateDnsZoneId: zone.id }
+      for (zoneId, place) in zoneIds: {
+        name: place == 0 ? groupId : '${groupId}-${place}'
+        properties: { privateDnsZoneId: zoneId }
       }
     ]
   }

@@ -2,6 +2,9 @@
 // Each is for one resource, and for what one part does there. docs/deploy.md has the same list.
 targetScope = 'subscription'
 
+@description('Unique part of the names of deployments into other groups, where another environment may deploy too.')
+param token string
+
 @description('Resource group of what is deployed here.')
 param groupName string
 
@@ -22,6 +25,9 @@ param contentStorageName string
 
 @description('Its resource group.')
 param contentStorageGroup string
+
+@description('Its containers that who deploys may fill.')
+param contentContainers array
 
 @description('Whether the app indexes documents that come and go; if not, it only reads them.')
 param ingests bool
@@ -44,7 +50,10 @@ param searchName string
 @description('Its resource group.')
 param searchGroup string
 
-@description('The identity of the search service, if its index makes vectors itself. Empty: it does not.')
+@description('Whether the index makes vectors itself.')
+param vectorizes bool
+
+@description('The identity of the search service then.')
 param vectorizerPrincipalId string
 
 @description('Names of the Azure AI resources that ingestion uses, by the app and by `make index`.')
@@ -75,43 +84,50 @@ module onStorage 'roles-on-storage.bicep' = {
   scope: resourceGroup(groupName)
   params: {
     name: storageName
-    assignments: concat(
-      [
-        {
-          principalId: appPrincipalId
-          principalType: 'ServicePrincipal'
-          role: roleIds['Storage Blob Data Owner']
-          why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents, batches and answers.'
-        }
-        {
-          principalId: appPrincipalId
-          principalType: 'ServicePrincipal'
-          role: roleIds['Storage Queue Data Contributor']
-          why: 'The queue triggers take events, batches and requests, and move those that keep failing into queues that they make; the app sends batches and answers.'
-        }
-        {
-          principalId: appPrincipalId
-          principalType: 'ServicePrincipal'
-          role: roleIds['Storage Table Data Contributor']
-          why: 'The app keeps chats in a table, and what callers used in another; the Functions host keeps its diagnostic events in another.'
-        }
-      ],
-      hasDeployer && ingests
-        ? [
-            {
-              principalId: deployerPrincipalId
-              principalType: deployerPrincipalType
-              role: roleIds['Storage Blob Data Contributor']
-              why: 'Uploads and removes documents, by hand or with make index.'
-            }
-          ]
-        : []
-    )
+    assignments: [
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
+        role: roleIds['Storage Blob Data Owner']
+        why: 'The Functions host keeps its leases, keys and packages in blobs; the app reads and writes documents, batches and answers.'
+      }
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
+        role: roleIds['Storage Queue Data Contributor']
+        why: 'The queue triggers take events, batches and requests, and move those that keep failing into queues that they make; the app sends batches and answers.'
+      }
+      {
+        principalId: appPrincipalId
+        principalType: 'ServicePrincipal'
+        role: roleIds['Storage Table Data Contributor']
+        why: 'The app keeps chats in a table, and what callers used in another; the Functions host keeps its diagnostic events in another.'
+      }
+    ]
   }
 }
 
+module onContainers 'roles-on-container.bicep' = [
+  for container in (hasDeployer && ingests ? contentContainers : []): {
+    name: 'roles-on-${container}'
+    scope: resourceGroup(groupName)
+    params: {
+      storageName: storageName
+      name: container
+      assignments: [
+        {
+          principalId: deployerPrincipalId
+          principalType: deployerPrincipalType
+          role: roleIds['Storage Blob Data Contributor']
+          why: 'Uploads and removes documents, by hand or with make index.'
+        }
+      ]
+    }
+  }
+]
+
 module onContentStorage 'roles-on-storage.bicep' = if (!ingests) {
-  name: 'roles-on-content-storage'
+  name: 'roles-on-content-storage-${token}'
   scope: resourceGroup(contentStorageGroup)
   params: {
     name: contentStorageName
@@ -143,7 +159,7 @@ module onInsights 'roles-on-insights.bicep' = {
 }
 
 module onOpenAi 'roles-on-ai-service.bicep' = {
-  name: 'roles-on-openai'
+  name: 'roles-on-openai-${token}'
   scope: resourceGroup(openAiGroup)
   params: {
     name: openAiName
@@ -166,7 +182,7 @@ module onOpenAi 'roles-on-ai-service.bicep' = {
             }
           ]
         : [],
-      !empty(vectorizerPrincipalId)
+      vectorizes
         ? [
             {
               principalId: vectorizerPrincipalId
@@ -181,7 +197,7 @@ module onOpenAi 'roles-on-ai-service.bicep' = {
 }
 
 module onSearch 'roles-on-search.bicep' = {
-  name: 'roles-on-search'
+  name: 'roles-on-search-${token}'
   scope: resourceGroup(searchGroup)
   params: {
     name: searchName

@@ -15,13 +15,19 @@ param sku string
 @description('Plan of the semantic ranker.')
 param semanticRanker string
 
+@description('Copies of it.')
+param replicas int
+
+@description('Partitions.')
+param partitions int
+
 @description('Whether only its private endpoint gets in.')
 param privateNetwork bool
 
 @description('Resource id of the workspace that gets its logs and metrics.')
 param workspaceId string
 
-resource service 'Microsoft.Search/searchServices@2023-11-01' = {
+resource service 'Microsoft.Search/searchServices@2025-05-01' = {
   name: name
   location: location
   tags: tags
@@ -29,8 +35,8 @@ resource service 'Microsoft.Search/searchServices@2023-11-01' = {
   identity: { type: 'SystemAssigned' }
   properties: {
     disableLocalAuth: true
-    replicaCount: 1
-    partitionCount: 1
+    replicaCount: replicas
+    partitionCount: partitions
     semanticSearch: semanticRanker
     publicNetworkAccess: privateNetwork ? 'disabled' : 'enabled'
   }
@@ -47,5 +53,4 @@ resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   }
 }
 
-output id string = service.id
 output principalId string = service.identity.principalId

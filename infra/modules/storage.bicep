@@ -11,6 +11,9 @@ param location string
 @description('Tags.')
 param tags object
 
+@description('How many copies there are, and where.')
+param redundancy string
+
 @description('Container of the documents.')
 param contentContainer string
 
@@ -29,15 +32,16 @@ var queueOfAnswers = 'chat-answers'
 var batches = 'chat-batches'
 var packages = 'deployments'
 
-resource account 'Microsoft.Storage/storageAccounts@2023-05-01' = {
+resource account 'Microsoft.Storage/storageAccounts@2026-04-01' = {
   name: name
   location: location
   tags: tags
   kind: 'StorageV2'
-  sku: { name: 'Standard_LRS' }
+  sku: { name: redundancy }
   properties: {
     allowSharedKeyAccess: false
     allowBlobPublicAccess: false
+    allowCrossTenantReplication: false
     defaultToOAuthAuthentication: true
     minimumTlsVersion: 'TLS1_2'
     supportsHttpsTrafficOnly: true
@@ -50,16 +54,17 @@ resource account 'Microsoft.Storage/storageAccounts@2023-05-01' = {
   }
 }
 
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2023-05-01' = {
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-04-01' = {
   parent: account
   name: 'default'
   properties: {
-    // A document that was deleted by mistake can be had back for a week.
+    // A document or a whole container that was deleted by mistake can be had back for a week.
     deleteRetentionPolicy: { enabled: true, days: 7 }
+    containerDeleteRetentionPolicy: { enabled: true, days: 7 }
   }
 }
 
-resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2023-05-01' = [
+resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2026-04-01' = [
   for container in concat(
     [packages, contentContainer, '${contentContainer}-pages', batches],
     chatQueues ? [queueOfAnswers] : []
@@ -71,28 +76,22 @@ resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2
 ]
 
 // What is kept of batches and of requests of the queue; answers stay as long as a message of their queue does.
-resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2023-05-01' = {
+resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2026-04-01' = {
   parent: account
   name: 'default'
   properties: {
     policy: {
       rules: [
-        {
-          name: 'batches'
+        for kept in concat(
+          [{ name: 'batches', container: batches, days: 1 }],
+          chatQueues ? [{ name: 'answers', container: queueOfAnswers, days: 7 }] : []
+        ): {
+          name: kept.name
           enabled: true
           type: 'Lifecycle'
           definition: {
-            filters: { blobTypes: ['blockBlob'], prefixMatch: ['${batches}/'] }
-            actions: { baseBlob: { delete: { daysAfterCreationGreaterThan: 1 } } }
-          }
-        }
-        {
-          name: 'answers'
-          enabled: true
-          type: 'Lifecycle'
-          definition: {
-            filters: { blobTypes: ['blockBlob'], prefixMatch: ['${queueOfAnswers}/'] }
-            actions: { baseBlob: { delete: { daysAfterCreationGreaterThan: 7 } } }
+            filters: { blobTypes: ['blockBlob'], prefixMatch: ['${kept.container}/'] }
+            actions: { baseBlob: { delete: { daysAfterCreationGreaterThan: kept.days } } }
           }
         }
       ]
@@ -101,44 +100,44 @@ resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2023-05
   dependsOn: [blobs]
 }
 
-resource queues 'Microsoft.Storage/storageAccounts/queueServices@2023-05-01' = {
+resource queues 'Microsoft.Storage/storageAccounts/queueServices@2026-04-01' = {
   parent: account
   name: 'default'
 }
 
 // The host makes its poison queue, …-events-poison, when there is something to put into it.
-resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
+resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
   parent: queues
   name: queueOfEvents
 }
 
-resource batchesQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
+resource batchesQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
   parent: queues
   name: batches
 }
 
 // The app reads this one too: it ends batches that could not be run.
-resource batchesPoisonQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = {
+resource batchesPoisonQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
   parent: queues
   name: '${batches}-poison'
 }
 
-resource requestsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = if (chatQueues) {
+resource requestsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = if (chatQueues) {
   parent: queues
   name: queueOfRequests
 }
 
-resource answersQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2023-05-01' = if (chatQueues) {
+resource answersQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = if (chatQueues) {
   parent: queues
   name: queueOfAnswers
 }
 
-resource tables 'Microsoft.Storage/storageAccounts/tableServices@2023-05-01' = {
+resource tables 'Microsoft.Storage/storageAccounts/tableServices@2026-04-01' = {
   parent: account
   name: 'default'
 }
 
-resource history 'Microsoft.Storage/storageAccounts/tableServices/tables@2023-05-01' = {
+resource history 'Microsoft.Storage/storageAccounts/tableServices/tables@2026-04-01' = {
   parent: tables
   name: 'SwitchboardHistory'
 }
@@ -154,12 +153,7 @@ resource blobLogs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
   }
 }
 
-output id string = account.id
-output name string = account.name
 output blobEndpoint string = account.properties.primaryEndpoints.blob
 output queueEndpoint string = account.properties.primaryEndpoints.queue
 output tableEndpoint string = account.properties.primaryEndpoints.table
 output packagesUrl string = '${account.properties.primaryEndpoints.blob}${packages}'
-output eventsQueue string = eventsQueue.name
-output requestsQueue string = chatQueues ? queueOfRequests : ''
-output answersQueue string = chatQueues ? queueOfAnswers : ''

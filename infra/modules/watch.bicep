@@ -21,16 +21,30 @@ param appId string
 @description('Memory of one of its instances in MB.')
 param instanceMemory int
 
+@description('At how many percent of it there is an alert. 0: none.')
+param memoryPercent int
+
+@description('Who owns the alerts. Empty: nobody is named.')
+param owner string
+
+@description('Address of the page that says what to do. Empty: docs/observability.md.')
+param page string
+
 @description('Addresses that get e-mails. Empty: alerts show in the portal only.')
 param emails array
 
-@description('US dollars a month of which an e-mail warns. 0: no budget.')
+@description('How much a month may cost, in the currency of the bill, before an e-mail warns. 0: no budget.')
 param monthlyBudget int
 
 @description('First day of the first month of the budget.')
-param budgetStart string = utcNow('yyyy-MM-01')
+param budgetStart string
 
-var prices = join(map(loadJsonContent('../prices.json').models, one => '"${one.model}", ${one.read}, ${one.written}'), ', ')
+var prices = join(
+  map(loadJsonContent('../prices.json').models, one => '"${one.model}", ${one.read}, ${one.written}'),
+  ', '
+)
+
+var whatToDo = empty(page) ? 'docs/observability.md' : page
 
 // --- Alerts: each looks every five minutes at a quarter of an hour ---------------------------------------------------
 
@@ -94,7 +108,7 @@ resource people 'Microsoft.Insights/actionGroups@2023-01-01' = if (!empty(emails
   }
 }
 
-resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
+resource alerts 'Microsoft.Insights/scheduledQueryRules@2026-03-01' = [
   for rule in rules: {
     name: 'alert-${rule.name}-${token}'
     location: location
@@ -102,12 +116,14 @@ resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
     kind: 'LogAlert'
     properties: {
       displayName: '${environmentName}: ${rule.name}'
-      description: rule.says
+      description: '${rule.says} What to do: ${whatToDo}'
       severity: rule.severity
       enabled: true
       scopes: [insightsId]
       evaluationFrequency: 'PT5M'
       windowSize: 'PT15M'
+      // A new workspace has no rows yet, and may not know the columns.
+      skipQueryValidation: true
       criteria: {
         allOf: [
           {
@@ -122,17 +138,20 @@ resource alerts 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = [
         ]
       }
       autoMitigate: true
-      actions: { actionGroups: empty(emails) ? [] : [people.id] }
+      actions: {
+        actionGroups: empty(emails) ? [] : [people.id]
+        customProperties: { owner: owner, whatToDo: whatToDo }
+      }
     }
   }
 ]
 
-resource memory 'Microsoft.Insights/metricAlerts@2018-03-01' = {
+resource memory 'Microsoft.Insights/metricAlerts@2026-01-01' = if (memoryPercent > 0) {
   name: 'alert-memory-${token}'
   location: 'global'
   tags: tags
   properties: {
-    description: 'Instances use more than 85 % of their memory: raise DEPLOY_INSTANCE_MEMORY or lower DEPLOY_HTTP_CONCURRENCY.'
+    description: 'An instance uses more than ${memoryPercent} % of its memory: raise DEPLOY_INSTANCE_MEMORY or lower DEPLOY_HTTP_CONCURRENCY. What to do: ${whatToDo}'
     severity: 2
     enabled: true
     scopes: [appId]
@@ -145,18 +164,22 @@ resource memory 'Microsoft.Insights/metricAlerts@2018-03-01' = {
           name: 'memory'
           criterionType: 'StaticThresholdCriterion'
           metricName: 'MemoryWorkingSet'
+          // Each instance for itself: the average of all hides the one that is full.
+          dimensions: [{ name: 'Instance', operator: 'Include', values: ['*'] }]
           timeAggregation: 'Average'
           operator: 'GreaterThan'
-          threshold: instanceMemory * 1048576 * 85 / 100
+          threshold: instanceMemory * 1048576 * memoryPercent / 100
         }
       ]
     }
-    actions: empty(emails) ? [] : [{ actionGroupId: people.id }]
+    actions: empty(emails)
+      ? []
+      : [{ actionGroupId: people.id, webHookProperties: { owner: owner, whatToDo: whatToDo } }]
   }
 }
 
 // It warns, and stops nothing: the limits of the app do that.
-resource budget 'Microsoft.Consumption/budgets@2023-11-01' = if (monthlyBudget > 0) {
+resource budget 'Microsoft.Consumption/budgets@2026-06-01' = if (monthlyBudget > 0) {
   name: 'budget-${token}'
   properties: {
     category: 'Cost'
@@ -187,7 +210,12 @@ resource budget 'Microsoft.Consumption/budgets@2023-11-01' = if (monthlyBudget >
 // --- The workbook ----------------------------------------------------------------------------------------------------
 
 var tiles = [
-  { name: 'turns', title: 'Turns, by how they ended', shows: 'barchart', query: loadTextContent('../queries/turns.kql') }
+  {
+    name: 'turns'
+    title: 'Turns, by how they ended'
+    shows: 'barchart'
+    query: loadTextContent('../queries/turns.kql')
+  }
   {
     name: 'first-words'
     title: 'Seconds until the first words: half of the callers, and 95 of 100'

@@ -1,131 +1,116 @@
-"""What a deployment gives the app, worked out from the text of `main.bicep` for given parameters."""
+"""What a deployment gives the app, as the snapshots have it, and what `main.bicep` says of its parameters."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from tools.bicep import INFRA, BicepFile, Node, properties, text, walk
+from tests.infra.compiler import INFRA
+from tests.infra.snapshots import deployed
 
-MAIN = BicepFile(INFRA / "main.bicep")
-APP = BicepFile(INFRA / "modules" / "function-app.bicep")
-
-IDENTITY = "33333333-3333-3333-3333-333333333333"
-"""The client id of the app's identity."""
-
-type Value = str | bool
-
-PROPERTIES: Mapping[str, str] = {
-    "endpoint": "https://service.example.com/",
-    "blob": "https://documents.blob.example.com/",
-    "blobEndpoint": "https://st.blob.example.com/",
-    "queueEndpoint": "https://st.queue.example.com/",
-    "requestsQueue": "chat-requests",
-    "answersQueue": "chat-answers",
-    "tableEndpoint": "https://st.table.example.com/",
-    "eventsQueue": "content-events",
-    "tenantId": "22222222-2222-2222-2222-222222222222",
-    "loginEndpoint": "https://login.example.com/",
+PROPERTIES = {
+    "clientId": "33333333-3333-3333-3333-333333333333",
     "ConnectionString": "InstrumentationKey=00000000-0000-0000-0000-000000000000",
-    "name": "name",
-    "url": "https://func.example.com",
-    "id": "id",
-    "storage": "core.windows.net",
+    "blob": "https://st.blob.example.com/",
+    "queue": "https://st.queue.example.com/",
+    "table": "https://st.table.example.com/",
+    "endpoint": "https://service.example.com/",
+    "loginEndpoint": "https://login.example.com/",
+    "defaultHostName": "func.example.com",
+    "principalId": "44444444-4444-4444-4444-444444444444",
 }
 """What stands for a property that only Azure knows, by its name."""
+THEIR_BLOBS = "https://documents.blob.example.com/"
+"""What stands for the blobs of an account that was there before."""
 
 
-class Refused(Exception):
-    """The deployment says itself that it cannot be."""
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of `main.bicep`."""
+
+    name: str
+    """Its name in the template."""
+    default: str | None
+    """Its default as it is written; None if it has to be given."""
+    description: str
+    """What it says of itself."""
+    decorators: str
+    """The lines above it."""
+
+    @property
+    def allowed(self) -> list[str]:
+        """The values that it may have, if they are listed."""
+        listed = re.search(r"@allowed\(\[(.*?)\]\)", self.decorators, re.DOTALL)
+        return [one.strip("'") for one in re.split(r"[\s,]+", listed[1]) if one] if listed else []
 
 
-def app_settings(**parameters: Value) -> dict[str, str]:
-    """The app's settings in Azure, for parameters of `main.bicep`.
-
-    Raises:
-        Refused: it fails with these.
-    """
-    from_main = properties(MAIN.of("module")["app"].body["params"])["settings"]
-    of_app = APP.of("resource")["appSettings"].body["properties"]
-    found = {key: value_of(node, parameters) for key, node in first_object(from_main).items()}
-    found |= {key: value_of(node, {"identityClientId": IDENTITY}) for key, node in first_object(of_app).items()}
-    return {key: str(value) for key, value in found.items()}
+@cache
+def main_parameters() -> dict[str, Parameter]:
+    """Return the parameters of `main.bicep` by their names."""
+    found = re.findall(r"((?:^@.*\n(?:^ .*\n|^\]\)\n)*)+)^param (\w+) \w+(?: = (.+))?$", _main(), re.MULTILINE)
+    return {
+        name: Parameter(name, default.strip("'") if default else None, _description(lines), lines)
+        for lines, name, default in found
+    }
 
 
-def outputs(**parameters: Value) -> dict[str, str]:
-    """What azd keeps of the deployment, as `azd env get-values` prints it."""
-    found = {name: one.value for name, one in MAIN.of("output").items()}
-    return {name: str(value_of(node, parameters)) for name, node in found.items() if node is not None}
+def _main() -> str:
+    return (INFRA / "main.bicep").read_text(encoding="utf-8")
 
 
-def first_object(node: Node) -> dict[str, Node]:
-    """The first object in a node: what is always set, before what operators add."""
-    return properties(next(one for one in walk(node) if one.type == "object"))
+def _description(decorators: str) -> str:
+    found = re.search(r"@description\('(.*)'\)$", decorators, re.MULTILINE)
+    return found[1].replace("\\'", "'") if found else ""
 
 
-def value_of(node: Node, parameters: Mapping[str, Value]) -> Value:
-    """The value of an expression; of what only Azure knows, something in its place."""
-    inner = [child for child in node.named_children if child.type != "comment"]
-    match node.type:
-        case "string":
-            parts = (text(one) if one.type == "string_content" else _joined(one, parameters) for one in inner)
-            return "".join(parts)
-        case "identifier":
-            return _named(text(node), parameters)
-        case "boolean":
-            return text(node) == "true"
-        case "number":
-            return text(node)
-        case "ternary_expression":
-            condition, yes, no = inner
-            return value_of(yes if value_of(condition, parameters) else no, parameters)
-        case "binary_expression":
-            same = value_of(inner[0], parameters) == value_of(inner[1], parameters)
-            return same if text(node.children[1]) == "==" else not same
-        case "unary_expression":
-            return not value_of(inner[0], parameters)
-        case "call_expression":
-            return _called(text(inner[0]), inner[1], parameters)
-        case "member_expression":
-            return _property(node, parameters)
-        case other:
-            raise NotImplementedError(f"{other}: {text(node)}")
+def of_type(way: str, kind: str) -> dict[str, dict[str, Any]]:
+    """Return the resources of one type that a way deploys, by their names."""
+    resources = deployed(way)["resources"]
+    return {key.partition(" ")[2]: one for key, one in resources.items() if key.partition("@")[0] == kind}
 
 
-def _joined(interpolation: Node, parameters: Mapping[str, Value]) -> str:
-    return str(value_of(interpolation.named_children[0], parameters))
+def app_settings(way: str) -> dict[str, str]:
+    """Return the app's settings in Azure, with something in place of what only Azure knows."""
+    (settings,) = (
+        one["properties"] for name, one in of_type(way, "Microsoft.Web/sites/config").items() if "appsettings" in name
+    )
+    return {name: known(value) for name, value in settings.items()}
 
 
-def _named(name: str, parameters: Mapping[str, Value]) -> Value:
-    if name in parameters:
-        return parameters[name]
-    declared = MAIN.of("param").get(name) or MAIN.of("var")[name]
-    if declared.value is None:
-        return name
-    return value_of(declared.value, parameters)
+def outputs(way: str) -> dict[str, str]:
+    """Return what azd keeps of the deployment, as `azd env get-values` prints it."""
+    return {name: known(value) for name, value in deployed(way)["outputs"].items()}
 
 
-def _called(function: str, arguments: Node, parameters: Mapping[str, Value]) -> Value:
-    match function:
-        case "string":  # of a boolean, as Azure Resource Manager writes it
-            return str(value_of(arguments.named_children[0], parameters))
-        case "empty":
-            return not value_of(arguments.named_children[0], parameters)
-        case "contains":  # of two texts
-            whole, part = (value_of(argument, parameters) for argument in arguments.named_children)
-            return isinstance(whole, str) and isinstance(part, str) and part in whole
-        case "fail":
-            raise Refused(value_of(arguments.named_children[0], parameters))
-        case "toLower" | "uniqueString":
-            return "token"
-        case other:
-            raise NotImplementedError(other)
+def known(value: str) -> str:
+    """Return a value of a snapshot with something in place of each property that only Azure knows."""
+    if not value.startswith("["):
+        return value
+    if "theirdocuments." in value:
+        return THEIR_BLOBS
+    last = next(name for name in re.findall(r"\.(\w+)", value)[::-1] if name in PROPERTIES)
+    texts = re.findall(r"format\('([^']*)'", value)
+    found = PROPERTIES[last]
+    for text in reversed(texts):
+        found = text.replace("{0}", found)
+    return found
 
 
-def _property(node: Node, parameters: Mapping[str, Value]) -> Value:
-    """Of `a ? b : c.d` the parser makes `(a ? b : c).d`; Bicep does not."""
-    inside = node
-    while inside.type == "member_expression":
-        inside = inside.named_children[0]
-    if inside.type == "ternary_expression":
-        condition, yes, _ = inside.named_children
-        if value_of(condition, parameters):
-            return value_of(yes, parameters)
-    return PROPERTIES[text(node.named_children[-1])]
+def app(way: str) -> dict[str, Any]:
+    """Return the properties of the Function App."""
+    (site,) = of_type(way, "Microsoft.Web/sites").values()
+    return site["properties"]
+
+
+def roles(way: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield who gets which role, by its ID, on what and why."""
+    for one in of_type(way, "Microsoft.Authorization/roleAssignments").values():
+        given = one["properties"]
+        who = re.sub(r"^\[|\.(identity\.)?principalId\]$", "", given["principalId"])
+        yield (
+            who,
+            given["roleDefinitionId"].rpartition("/")[2],
+            one["scope"],
+            given["description"],
+        )

@@ -2,16 +2,15 @@
 
 import json
 import re
-from itertools import product
 
 import pytest
 
 from shared.settings import Settings
 from shared.settings.fields import variable
-from tests.infra.deployed import MAIN, Refused, app_settings, first_object, outputs
-from tools.bicep import INFRA, properties, text
-
-CLIENT = "11111111-1111-1111-1111-111111111111"
+from tests.infra.compiler import INFRA, TENANT
+from tests.infra.deployed import THEIR_BLOBS, app_settings, main_parameters, outputs
+from tests.infra.snapshots import parameters
+from tests.infra.ways import WAYS
 
 DEFAULT_IS_RIGHT = {
     "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
@@ -73,121 +72,110 @@ PLATFORMS_OWN = {
 """Settings of the Functions host and of Azure's identity library."""
 
 READ = {variable(field) for field in Settings.model_fields}
+CHOSEN = {
+    "accessControl": "ACCESS_CONTROL",
+    "authMode": "AUTH_MODE",
+    "chatReasoningEffort": "CHAT_REASONING_EFFORT",
+    "playground": "PLAYGROUND",
+    "safetyMode": "RAI_MODE",
+}
+"""Parameters whose values are those of a setting."""
 
 
 def test_every_setting_is_set_or_left_alone_for_a_reason() -> None:
-    deployed = app_settings(authMode="none").keys() - PLATFORMS_OWN
+    deployed = app_settings("bearer").keys() - PLATFORMS_OWN
     assert deployed | DEFAULT_IS_RIGHT.keys() == READ
     assert not deployed & DEFAULT_IS_RIGHT.keys()
 
 
 def test_no_setting_is_set_that_nothing_reads() -> None:
-    assert app_settings(authMode="none").keys() - READ == PLATFORMS_OWN
+    assert app_settings("bearer").keys() - READ == PLATFORMS_OWN
 
 
-def test_what_can_be_chosen_is_what_the_app_takes() -> None:
-    settings = first_object(properties(MAIN.of("module")["app"].body["params"])["settings"])
-    compared: set[str] = set()
-    for name, field in Settings.model_fields.items():
-        parameter = MAIN.of("param").get(text(settings[variable(name)])) if variable(name) in settings else None
-        if parameter and (allowed := [one for one in parameter.decorators if one.startswith("allowed(")]):
-            choices = set(re.findall(r"'([^']*)'", allowed[0])) - {""}
-            assert choices == set(re.findall(r"'([^']*)'", str(field.annotation))), parameter.name
-            compared.add(parameter.name)
-    assert compared == {"authMode", "accessControl", "chatReasoningEffort", "playground", "safetyMode"}
+@pytest.mark.parametrize(("parameter", "setting"), CHOSEN.items())
+def test_what_can_be_chosen_is_what_the_app_takes(parameter: str, setting: str) -> None:
+    (field,) = (field for name, field in Settings.model_fields.items() if variable(name) == setting)
+    own = {"default", ""} if parameter == "chatReasoningEffort" else set[str]()  # both mean that nothing is set
+    assert set(main_parameters()[parameter].allowed) - own == set(re.findall(r"'([^']*)'", str(field.annotation)))
 
 
-@pytest.mark.parametrize(
-    ("sign_in", "safety", "existing", "extras"),
-    list(product(["none", "easy-auth", "bearer"], ["off", "annotate", "enforce"], ["", "theirs"], [False, True])),
-)
-def test_every_deployment_is_a_whole_configuration(sign_in: str, safety: str, existing: str, extras: bool) -> None:
-    environment = app_settings(
-        authMode=sign_in,
-        authClientId=CLIENT,
-        safetyMode=safety,
-        existingOpenAiName=existing,
-        existingSearchName=existing,
-        existingContentStorageName=existing,
-        searchVectorizer=extras,
-        chatReasoningEffort="low" if extras else "",
-        documentIntelligence=extras,
-        vision=extras,
-        pageImages=extras,
-    )
-    settings = Settings.read(environment | {"WEBSITE_AUTH_ENABLED": str(sign_in == "easy-auth")})
-    assert settings.auth_mode == sign_in
-    assert settings.rai_mode == safety
-    assert settings.page_images is extras
-    assert settings.chat_reasoning_effort == ("low" if extras else None)
-    assert bool(settings.document_intelligence_endpoint) is extras
-    assert settings.content_storage_blobs == (
-        "https://documents.blob.example.com/" if existing else "https://st.blob.example.com/"
-    )
-
-
-@pytest.mark.parametrize("sign_in", ["easy-auth", "bearer"])
-def test_nothing_is_deployed_that_callers_cannot_sign_in_to(sign_in: str) -> None:
-    with pytest.raises(Refused, match="azd env set DEPLOY_AUTH_CLIENT_ID"):
-        app_settings(authMode=sign_in)
-
-
-def test_nothing_is_deployed_that_asks_for_keys_and_knows_none() -> None:
-    with pytest.raises(Refused, match=r"make api-key .*azd env set DEPLOY_API_KEYS"):
-        app_settings(authMode="api-key")
+@pytest.mark.parametrize("way", WAYS)
+def test_every_deployment_is_a_whole_configuration(way: str) -> None:
+    chosen = parameters(way)
+    environment = app_settings(way)
+    settings = Settings.read(environment | {"WEBSITE_AUTH_ENABLED": str(way == "easy-auth")})
+    assert settings.auth_mode == chosen["authMode"]
+    assert settings.rai_mode == chosen.get("safetyMode", "off")
+    assert settings.page_images is chosen.get("pageImages", False)
+    assert settings.chat_reasoning_effort == (None if way == "index-by-itself" else "none")
+    assert bool(settings.document_intelligence_endpoint) is chosen.get("documentIntelligence", False)
+    theirs = "existingContentStorageName" in chosen
+    assert settings.content_storage_blobs == (THEIR_BLOBS if theirs else "https://st.blob.example.com/")
 
 
 def test_a_deployment_with_keys_keeps_chats_and_needs_no_app_registration() -> None:
-    settings = Settings.read(app_settings(authMode="api-key", apiKeys=f"report:{'0' * 64}:staff"))
+    settings = Settings.read(app_settings("api-key"))
     assert (settings.auth_mode, [*settings.api_keys]) == ("api-key", [("report", "0" * 64, ("staff",))])
     assert (settings.history_backend, settings.callers_may_prompt) == ("azure-table", True)
     assert settings.auth_client_id is settings.auth_tenant_id is None
 
 
 def test_chats_are_kept_only_where_callers_sign_in() -> None:
-    assert Settings.read(app_settings(authMode="none")).history_backend == "off"
-    signed_in = Settings.read(app_settings(authMode="bearer", authClientId=CLIENT))
+    assert Settings.read(app_settings("none")).history_backend == "off"
+    signed_in = Settings.read(app_settings("bearer"))
     assert signed_in.history_backend == "azure-table"
-    assert signed_in.auth_tenant_id == "22222222-2222-2222-2222-222222222222"
+    assert signed_in.auth_tenant_id == TENANT
 
 
-def test_every_deployment_has_limits_that_its_instances_share_and_0_takes_one_away() -> None:
-    settings = Settings.read(app_settings(authMode="none"))
+def test_every_deployment_has_limits_that_its_instances_share() -> None:
+    settings = Settings.read(app_settings("none"))
     names = [name for name in Settings.model_fields if name.startswith("limit_") and name.endswith(("_day", "_minute"))]
     assert len(names) == 4
     assert all(getattr(settings, name) > 0 for name in names)
     assert settings.limit_backend == "azure-table"
     assert settings.azure_web_jobs_storage_tables == "https://st.table.example.com/"
-    assert Settings.read(app_settings(authMode="none", tokensPerDay="0")).limit_tokens_per_day == 0
 
 
 def test_callers_bring_system_prompts_only_where_they_sign_in() -> None:
-    assert not Settings.read(app_settings(authMode="none")).callers_may_prompt
-    assert Settings.read(app_settings(authMode="bearer", authClientId=CLIENT)).callers_may_prompt
+    assert not Settings.read(app_settings("none")).callers_may_prompt
+    assert Settings.read(app_settings("bearer")).callers_may_prompt
+
+
+def test_settings_of_ones_own_arrive_as_texts_and_win() -> None:
+    deployed = app_settings("index-by-itself")
+    assert (deployed["CHAT_AGENT"], deployed["CHAT_MAX_TOKENS"], deployed["TELEMETRY_CONTENT"]) == (
+        *("Researcher", "800", "False"),
+    )
 
 
 def test_no_key_is_among_the_settings() -> None:
     secrets = {variable(name) for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
-    deployed = app_settings(authMode="bearer", authClientId=CLIENT).keys() & secrets
+    deployed = app_settings("bearer").keys() & secrets
     assert deployed == {"APPLICATIONINSIGHTS_CONNECTION_STRING"}  # an address, where local authentication is off
 
 
-@pytest.mark.parametrize("existing", ["", "theirs"])
-def test_what_azd_keeps_configures_make_index(existing: str) -> None:
+@pytest.mark.parametrize("way", ["private-all-services", "existing"])
+def test_what_azd_keeps_configures_make_index(way: str) -> None:
     """Its names are the settings', and none of what only the app in Azure may read comes along."""
-    choices = {"authMode": "easy-auth", "authClientId": CLIENT, "existingContentStorageName": existing}
-    kept = outputs(**choices, documentIntelligence=True)
+    kept = outputs(way)
     settings = Settings.read(kept)
     assert settings.azure_search_index == "documents"
     assert settings.azure_openai_embedding_deployment == "text-embedding-3-large"
-    assert bool(settings.content_storage_blobs) is not bool(existing)
-    deployed = app_settings(**choices, documentIntelligence=True)
-    assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= deployed.items()
-    assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "SWITCHBOARD_URL"}
+    assert bool(settings.content_storage_blobs) is (way != "existing")
+    assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= app_settings(way).items()
+    own = {"SWITCHBOARD_URL", "SWITCHBOARD_APP", "SWITCHBOARD_IDENTITY", "SWITCHBOARD_INSIGHTS"}
+    assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "DEPLOY_BUDGET_START"} | own
+
+
+def test_the_month_of_a_budget_comes_back_to_the_next_deployment() -> None:
+    """Azure never lets it change."""
+    assert outputs("alerts")["DEPLOY_BUDGET_START"] == "2026-11-01"
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]["budgetStart"]
+    assert given == {"value": "${DEPLOY_BUDGET_START}"}
 
 
 def test_choices_of_the_deployment_are_no_settings_of_make_index() -> None:
-    parameters = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
-    names = {one["value"].removeprefix("${").removesuffix("}") for one in parameters.values()}
+    given = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+    names = {one["value"].removeprefix("${").removesuffix("}") for one in given.values()}
     assert all(name.startswith(("DEPLOY_", "AZURE_")) for name in names)
     assert not names & READ

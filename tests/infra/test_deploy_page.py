@@ -3,20 +3,35 @@
 import json
 import re
 
-from tests.infra.deployed import MAIN
-from tools.bicep import INFRA, BicepFile, properties, text, walk
+from tests.infra.compiler import INFRA
+from tests.infra.deployed import main_parameters, outputs, roles
+from tests.infra.test_no_keys import ROLES
+from tests.infra.ways import WAYS
 
 PAGE = (INFRA.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
 PARAMETERS = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
-WHO = {"appPrincipalId": "the app", "deployerPrincipalId": "who deploys", "vectorizerPrincipalId": "the search service"}
+WHO = {
+    "id-TOKEN": "the app",
+    "44444444-4444-4444-4444-444444444444": "who deploys",
+    "srch-TOKEN": "the search service",
+    "their-search": "the search service",
+    "evgt-TOKEN": "Event Grid",
+    "storage-antimalware": "Event Grid",
+}
 ON = {
-    "onStorage": "storage",
-    "onContentStorage": "an existing storage of documents",
-    "onInsights": "Application Insights",
-    "onOpenAi": "Azure OpenAI",
-    "onSearch": "AI Search",
-    "onIngestionServices": "Document Intelligence, AI Vision",
-    "onContentSafety": "Content Safety",
+    "stTOKEN": "storage",
+    "content": "the container of documents",
+    "content-pages": "the container of page images",
+    "content-events": "the queue of events",
+    "theirdocuments": "an existing storage of documents",
+    "appi-TOKEN": "Application Insights",
+    "oai-TOKEN": "Azure OpenAI",
+    "their-models": "Azure OpenAI",
+    "srch-TOKEN": "AI Search",
+    "their-search": "AI Search",
+    "di-TOKEN": "Document Intelligence, AI Vision",
+    "cv-TOKEN": "Document Intelligence, AI Vision",
+    "cs-TOKEN": "Content Safety",
 }
 
 
@@ -29,24 +44,18 @@ def test_every_choice_is_in_the_table_with_its_default() -> None:
     told = {row.split(" | ")[0].strip("| `"): row for row in rows(3, r"`DEPLOY_\w+`")}
     names = {name: one["value"].strip("${}") for name, one in PARAMETERS.items()}
     assert set(told) == {variable for variable in names.values() if variable.startswith("DEPLOY_")}
-    for name, one in MAIN.of("param").items():
-        if names[name] in told:
-            default = text(one.value).strip("'{}") if one.value else ""
-            says = next(line for line in one.decorators if line.startswith("description("))[len("description('") : -2]
-            cells = [names[name].join("``"), default and default.join("``"), says]
+    for name, one in main_parameters().items():
+        if names.get(name) in told:
+            default = (one.default or "").strip("{}")
+            cells = [names[name].join("``"), default and default.join("``"), one.description]
             assert told[names[name]].split() == f"| {' | '.join(cells)} |".split()
 
 
 def test_every_role_is_in_the_table_with_its_reason() -> None:
-    reason = "Event Grid writes what happens in the container into the queue."
-    assigned = {f"| Event Grid | Storage Queue Data Message Sender | the queue of events | {reason} |"}
-    for name, module in BicepFile(INFRA / "modules" / "roles.bicep").of("module").items():
-        for given in (properties(node) for node in walk(module.node) if node.type == "object"):
-            if "why" in given:
-                role = text(given["role"]).removeprefix("roleIds").strip(".[]'")
-                cells = (WHO[text(given["principalId"])], role, ON[name], text(given["why"]).strip("'"))
-                assigned.add(f"| {' | '.join(cells)} |")
-    assert set(rows(4, f"(?:{'|'.join([*WHO.values(), 'Event Grid'])})")) == assigned
+    assigned = {
+        f"| {WHO[who]} | {ROLES[role]} | {ON[what]} | {why} |" for way in WAYS for who, role, what, why in roles(way)
+    }
+    assert set(rows(4, f"(?:{'|'.join(set(WHO.values()))})")) == assigned
 
 
 def test_every_variable_that_the_page_names_is_one() -> None:
@@ -57,4 +66,4 @@ def test_every_variable_that_the_page_names_is_one() -> None:
 def test_every_output_that_the_page_reads_is_one() -> None:
     read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", PAGE))
     assert read == {"SWITCHBOARD_URL", "AZURE_RESOURCE_GROUP"}
-    assert read <= MAIN.of("output").keys()
+    assert read <= outputs("bearer").keys()

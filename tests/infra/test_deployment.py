@@ -5,121 +5,162 @@ import re
 import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from shared.history.azure_table import TABLE
 from shared.runs.records import RETENTION_SECONDS
 from shared.settings import Settings
-from tests.infra.deployed import APP, MAIN, Value, value_of
-from tools.bicep import INFRA, BicepFile, Declaration, Node, properties, text, walk
+from tests.infra.compiler import INFRA
+from tests.infra.deployed import app, main_parameters, of_type, outputs
+from tests.infra.snapshots import deployed
+from tests.infra.ways import CLIENT, GROUP, WAYS
 
 ROOT = INFRA.parent
-STORAGE = BicepFile(INFRA / "modules" / "storage.bicep")
 PARAMETERS = json.loads((INFRA / "main.parameters.json").read_text())["parameters"]
+ENDPOINTS = "Microsoft.Network/privateEndpoints"
+ZONES = "Microsoft.Network/privateDnsZones"
+STORAGE = "Microsoft.Storage/storageAccounts"
 
 
 def test_azd_can_give_every_parameter_and_no_other() -> None:
-    assert list(PARAMETERS) == list(MAIN.of("param"))
+    assert list(PARAMETERS) == [name for name in main_parameters() if name != "thisMonth"]
     assert all(re.fullmatch(r"\$\{[A-Z_]+\}", one["value"]) for one in PARAMETERS.values())
     values = [one["value"] for one in PARAMETERS.values()]
     assert len(set(values)) == len(values)
 
 
 def test_who_may_call_is_asked_for() -> None:
-    assert {name for name, one in MAIN.of("param").items() if one.value is None} == {
-        "environmentName",
-        "location",
-        "authMode",
-    }
+    required = {name for name, one in main_parameters().items() if one.default is None}
+    assert required == {"environmentName", "location", "authMode"}
 
 
 def test_every_parameter_is_described() -> None:
+    assert all(one.description for one in main_parameters().values())
     for path in INFRA.rglob("*.bicep"):
-        for one in BicepFile(path).of("param").values():
-            assert any(decorator.startswith("description(") for decorator in one.decorators), (path.name, one.name)
+        text = path.read_text()
+        assert len(re.findall(r"^@description\(.*\)\n(?:@.*\n)*param ", text, re.MULTILINE)) == text.count(
+            "\nparam "
+        ), path
 
 
 def test_one_instance_takes_many_requests_but_no_more_than_the_host_lets_in() -> None:
-    triggers = re.search(r"perInstanceConcurrency: (\w+)", text(APP.root))
-    assert triggers
-    assert triggers[1] == "httpConcurrency"
-    parameter = MAIN.of("param")["httpConcurrency"]
-    assert parameter.value is not None
+    parameter = main_parameters()["httpConcurrency"]
     limits = json.loads((ROOT / "host.json").read_text())["extensions"]["http"]
-    assert 1 < int(text(parameter.value)) <= limits["maxConcurrentRequests"]
+    triggers = app("bearer")["functionAppConfig"]["scaleAndConcurrency"]["triggers"]
+    assert triggers == {"http": {"perInstanceConcurrency": int(parameter.default or "")}}
+    assert 1 < int(parameter.default or "") <= limits["maxConcurrentRequests"]
     assert f"maxValue({limits['maxConcurrentRequests']})" in parameter.decorators
 
 
 def test_the_app_runs_on_the_python_that_it_was_tested_with() -> None:
-    version = re.search(r"runtime: \{ name: 'python', version: '([\d.]+)' \}", text(APP.root))
-    assert version
-    assert f'requires-python = ">={version[1]},<' in (ROOT / "pyproject.toml").read_text()
+    runtime = app("bearer")["functionAppConfig"]["runtime"]
+    assert runtime["name"] == "python"
+    assert f'requires-python = ">={runtime["version"]},<' in (ROOT / "pyproject.toml").read_text()
 
 
-def test_flex_consumption_is_not_given_what_it_refuses() -> None:
-    written = "".join(path.read_text() for path in INFRA.rglob("*.bicep"))
-    for name in ("FUNCTIONS_WORKER_RUNTIME", "FUNCTIONS_EXTENSION_VERSION", "WEBSITE_"):
+@pytest.mark.parametrize("way", WAYS)
+def test_flex_consumption_is_not_given_what_it_refuses(way: str) -> None:
+    written = json.dumps(deployed(way)["resources"])
+    for name in ("FUNCTIONS_WORKER_RUNTIME", "FUNCTIONS_EXTENSION_VERSION", '"WEBSITE_', "linuxFxVersion"):
         assert name not in written
-    site = properties(APP.of("resource")["app"].body["properties"])
-    assert properties(site["siteConfig"]).keys() <= {"minTlsVersion", "cors"}
+    restrictions = {"ipSecurityRestrictions", "ipSecurityRestrictionsDefaultAction"} if way == "large" else set[str]()
+    assert app(way)["siteConfig"].keys() == {"minTlsVersion", "cors"} | restrictions
+
+
+def test_references_to_a_key_vault_ask_as_the_identity_that_the_app_has() -> None:
+    site = app("bearer")
+    (identity,) = of_type("bearer", "Microsoft.ManagedIdentity/userAssignedIdentities")
+    assert site["keyVaultReferenceIdentity"].endswith(f"/userAssignedIdentities/{identity}")
+
+
+def zones_of(way: str) -> dict[str, list[str]]:
+    """Return the DNS zones in which each private endpoint is, by the parts that it is of."""
+    found: dict[str, list[str]] = {}
+    for name, one in of_type(way, f"{ENDPOINTS}/privateDnsZoneGroups").items():
+        configs = one["properties"]["privateDnsZoneConfigs"]
+        endpoint = name.removeprefix("pep-").removesuffix("/default")
+        found[endpoint] = [zone(config["properties"]["privateDnsZoneId"]) for config in configs]
+    return found
+
+
+def zone(text: str) -> str:
+    """Return the name of a zone, which ends with what only Azure knows where it is of a storage account."""
+    part = re.search(r"format\('privatelink\.\{0\}\.\{1\}', '(\w+)'|'(privatelink\.(\w+)\.)\{0\}'", text)
+    plain = re.findall(r"privatelink\.[\w.]*\w", text)
+    return f"privatelink.{part[1] or part[3]}" if part else plain[-1]
 
 
 def test_each_private_endpoint_is_in_the_zone_of_its_service() -> None:
     """Source: Azure Private Link, 'Azure services DNS zone values'."""
-    services = properties(MAIN.of("module")["network"].body["params"])["services"]
-    listed = [properties(node) for node in walk(services) if node.type == "object"]
-    of_azure_ai = "privatelink.cognitiveservices.azure.com"
-    assert {value_of(one["name"], {}): zone_of(one["zone"]) for one in listed} == {
-        "blob": "privatelink.blob.core.windows.net",
-        "queue": "privatelink.queue.core.windows.net",
-        "table": "privatelink.table.core.windows.net",
-        "openai": "privatelink.openai.azure.com",
-        "search": "privatelink.search.windows.net",
-        "document-intelligence": of_azure_ai,
-        "vision": of_azure_ai,
-        "content-safety": of_azure_ai,
-    }
+    ai = "privatelink.cognitiveservices.azure.com"
+    models = ["privatelink.openai.azure.com", "privatelink.services.ai.azure.com", ai]
+    storage = {part: [f"privatelink.{part}"] for part in ("blob", "queue", "table")}
+    search = {"search": ["privatelink.search.windows.net"]}
+    app_zone = {"app": ["privatelink.azurewebsites.net"]}
+    assert zones_of("private") == {**storage, **search, "openai": models}
+    services = {"document-intelligence": [ai], "vision": [ai], "content-safety": [ai]}
+    assert zones_of("private-all-services") == {**storage, **search, "openai": models[:1], **services}
+    assert zones_of("existing-private") == {**storage, **search, "openai": models, "documents": ["privatelink.blob"]}
+    assert zones_of("own-network") == {**storage, **search, "openai": models, **app_zone}
 
 
-def zone_of(node: Node) -> Value:
-    """A zone that a service names: itself, or as one of `map(parts, part => zone)`."""
-    if node.type != "subscript_expression":
-        return value_of(node, {})
-    name, place = node.named_children
-    mapped = MAIN.of("var")[text(name)].value
-    assert mapped is not None
-    parts, function = mapped.named_children[1].named_children
-    part, zone = function.named_children
-    return value_of(zone, {text(part): value_of(parts.named_children[int(text(place))], {})})
+@pytest.mark.parametrize("way", ["private", "private-all-services", "existing-private"])
+def test_there_is_one_zone_for_each_that_private_endpoints_are_in_and_no_other(way: str) -> None:
+    made = [zone(name) for name in of_type(way, ZONES)]
+    assert sorted(made) == sorted({one for zones in zones_of(way).values() for one in zones})
+    links = of_type(way, f"{ZONES}/virtualNetworkLinks").values()
+    assert len(links) == len(made)
+    # What has no endpoint here, as an existing account with one elsewhere, is looked up outside.
+    assert {link["properties"]["resolutionPolicy"] for link in links} == {"NxDomainRedirect"}
 
 
-def test_there_is_one_zone_for_each_that_private_endpoints_are_in_and_no_other() -> None:
-    network = BicepFile(INFRA / "modules" / "network.bicep")
-    zones = network.of("var")["zoneNames"].value
-    assert zones is not None
-    assert text(zones) == "union(map(services, service => service.zone), [])"  # each once
-    assert each(network.of("module")["endpoints"], "zoneName") == ("service", "services", "service.zone")
-    assert each(network.of("module")["zones"], "name") == ("zone", "zoneNames", "zone")
+def test_the_network_of_the_company_is_used_as_it_is() -> None:
+    subnets = f"SUBSCRIPTION{GROUP.partition('1111111111')[2]}/providers/Microsoft.Network/virtualNetworks/hub/subnets"
+    assert app("own-network")["virtualNetworkSubnetId"].endswith("/hub/subnets/switchboard")
+    for one in of_type("own-network", ENDPOINTS).values():
+        assert one["properties"]["subnet"]["id"].endswith("/hub/subnets/private-endpoints"), subnets
+    assert not of_type("own-network", ZONES)
+    assert not of_type("own-network", "Microsoft.Network/virtualNetworks")
+    groups = of_type("own-network", f"{ENDPOINTS}/privateDnsZoneGroups").values()
+    assert all("66666666-6666-6666-6666-666666666666/resourceGroups/rg-dns" in json.dumps(one) for one in groups)
+    assert app("own-network")["publicNetworkAccess"] == "Disabled"
 
 
-def each(module: Declaration, parameter: str) -> tuple[str, ...]:
-    """Of a module in a loop: what an item is called, of what it is one, and what a parameter is given."""
-    loop = module.value
-    assert loop is not None
-    assert loop.type == "for_statement"
-    item, items, _ = loop.named_children
-    return text(item), text(items), text(properties(module.body["params"])[parameter])
+def test_a_network_has_the_addresses_that_it_is_given() -> None:
+    (network,) = of_type("private", "Microsoft.Network/virtualNetworks").values()
+    assert network["properties"]["addressSpace"] == {"addressPrefixes": ["10.20.0.0/24"]}
+    prefixes = [one["properties"]["addressPrefix"] for one in network["properties"]["subnets"]]
+    assert prefixes == ["10.20.0.0/25", "10.20.0.128/25"]
+    (usual,) = of_type("private-all-services", "Microsoft.Network/virtualNetworks").values()
+    assert [one["properties"]["addressPrefix"] for one in usual["properties"]["subnets"]] == [
+        "10.0.0.0/24",
+        "10.0.1.0/24",
+    ]
+
+
+def test_a_group_that_exists_is_left_alone() -> None:
+    assert not of_type("large", "Microsoft.Resources/resourceGroups")
+    assert outputs("large")["AZURE_RESOURCE_GROUP"] == "rg-of-the-company"
+
+
+def test_an_account_that_has_a_topic_gets_no_second_one() -> None:
+    """Azure takes one for each, and Defender for Storage makes one."""
+    assert not of_type("queues", "Microsoft.EventGrid/systemTopics")
+    assert list(of_type("queues", "Microsoft.EventGrid/systemTopics/eventSubscriptions")) == [
+        "storage-antimalware/documents"
+    ]
 
 
 def test_azd_finds_its_group_and_its_service() -> None:
     services = yaml.safe_load((ROOT / "azure.yaml").read_text())["services"]
     assert {name: one["host"] for name, one in services.items()} == {"api": "function"}
-    assert "union(tags, { 'azd-service-name': 'api' })" in text(APP.of("resource")["app"].node)
-    assert text(MAIN.of("resource")["group"].body["tags"]) == "tags"
-    tags = MAIN.of("var")["tags"].value
-    assert tags is not None
-    assert properties(tags).keys() == {"azd-env-name"}
+    (site,) = of_type("bearer", "Microsoft.Web/sites").values()
+    assert site["tags"] == {"azd-env-name": "demo", "azd-service-name": "api"}
+    (group,) = of_type("bearer", "Microsoft.Resources/resourceGroups").values()
+    assert group["tags"] == {"azd-env-name": "demo"}
 
 
 def test_azd_is_one_that_reads_what_is_written_for_it() -> None:
@@ -134,48 +175,70 @@ def test_azd_is_one_that_reads_what_is_written_for_it() -> None:
     assert ".".join(map(str, version)) in (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 
 
+def sign_in(way: str) -> dict[str, Any]:
+    """Return what App Service Authentication is set to."""
+    configs = of_type(way, "Microsoft.Web/sites/config").items()
+    return next(one["properties"] for name, one in configs if name.endswith("/authsettingsV2"))
+
+
 def test_another_way_to_sign_in_takes_easy_auth_away() -> None:
     """A deployment leaves alone what it does not name."""
-    module = MAIN.of("module")["easyAuth"]
-    assert text(module.node).startswith("module easyAuth 'modules/easy-auth.bicep' = {")
-    assert text(properties(module.body["params"])["enabled"]) == "authMode == 'easy-auth'"
-    settings = BicepFile(INFRA / "modules" / "easy-auth.bicep").of("resource")["authentication"].body["properties"]
-    assert text(settings).startswith("!enabled\n    ? { platform: { enabled: false } }")
+    assert sign_in("bearer") == {"platform": {"enabled": False}}
+    assert sign_in("easy-auth")["platform"] == {"enabled": True}
 
 
-def test_the_queue_and_the_table_are_those_that_the_app_uses() -> None:
-    queue = STORAGE.of("var")["queueOfEvents"].value
-    assert queue is not None
-    assert (
-        text(queue).strip("'").replace("${contentContainer}", Settings().content_container) == Settings().events_queue
-    )
-    assert text(STORAGE.of("resource")["history"].body["name"]).strip("'") == TABLE
+def test_the_queues_the_table_and_the_containers_are_those_that_the_app_uses() -> None:
+    settings = Settings()
+    queues = {name.rpartition("/")[2] for name in of_type("bearer", f"{STORAGE}/queueServices/queues")}
+    assert queues == {settings.events_queue, settings.batch_queue, f"{settings.batch_queue}-poison"}
+    assert [name.rpartition("/")[2] for name in of_type("bearer", f"{STORAGE}/tableServices/tables")] == [TABLE]
+    containers = {name.rpartition("/")[2] for name in of_type("bearer", f"{STORAGE}/blobServices/containers")}
+    assert {settings.content_container, f"{settings.content_container}-pages"} < containers
+    assert main_parameters()["contentContainer"].default == settings.content_container
 
 
-def test_the_queue_of_batches_and_its_retention_are_those_that_the_app_uses() -> None:
-    batches = STORAGE.of("var")["batches"].value
-    assert batches is not None
-    assert text(batches).strip("'") == Settings().batch_queue
-    rules = text(STORAGE.of("resource")["retention"].node)
+def retention(way: str) -> dict[str, int]:
+    """Return after how many days Azure deletes what is in a container."""
+    (policy,) = of_type(way, f"{STORAGE}/managementPolicies").values()
+    rules = [rule["definition"] for rule in policy["properties"]["policy"]["rules"]]
+    return {
+        prefix: rule["actions"]["baseBlob"]["delete"]["daysAfterCreationGreaterThan"]
+        for rule in rules
+        for prefix in rule["filters"]["prefixMatch"]
+    }
+
+
+def test_what_is_kept_for_a_time_is_that_of_the_app_and_no_documents() -> None:
     assert RETENTION_SECONDS == 24 * 60 * 60
-    assert re.findall(r"prefixMatch: \['(\S+)'\] \}\s+actions: \{ baseBlob: \{ delete: \{ (\w+: \d+)", rules) == [
-        ("${batches}/", "daysAfterCreationGreaterThan: 1"),
-        ("${queueOfAnswers}/", "daysAfterCreationGreaterThan: 7"),
-    ]
+    assert retention("bearer") == {f"{Settings().batch_queue}/": 1}
+    assert retention("queues") == {f"{Settings().batch_queue}/": 1, "chat-answers/": 7}
 
 
-def test_containers_are_named_as_the_app_names_them() -> None:
-    container = MAIN.of("param")["contentContainer"].value
-    assert container is not None
-    assert text(container).strip("'") == Settings().content_container
-    assert "'${contentContainer}-pages'" in text(STORAGE.of("resource")["containers"].node)
+def test_a_document_and_a_container_that_were_deleted_can_be_had_back() -> None:
+    (blobs,) = of_type("bearer", f"{STORAGE}/blobServices").values()
+    week = {"enabled": True, "days": 7}
+    assert blobs["properties"] == {"deleteRetentionPolicy": week, "containerDeleteRetentionPolicy": week}
 
 
 def test_only_documents_are_told_of() -> None:
     """Not page images, which ingestion itself writes: it would never end."""
-    events = text(BicepFile(INFRA / "modules" / "event-grid.bicep").of("resource")["documentEvents"].node)
-    assert "subjectBeginsWith: '/blobServices/default/containers/${contentContainer}/blobs/'" in events
-    assert "['Microsoft.Storage.BlobCreated', 'Microsoft.Storage.BlobDeleted']" in events
+    (events,) = of_type("bearer", "Microsoft.EventGrid/systemTopics/eventSubscriptions").values()
+    assert events["properties"]["filter"] == {
+        "subjectBeginsWith": "/blobServices/default/containers/content/blobs/",
+        "includedEventTypes": ["Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted"],
+    }
+
+
+def test_every_alert_has_an_owner_and_a_page() -> None:
+    page = "https://wiki.contoso.com/switchboard"
+    for one in of_type("alerts", "Microsoft.Insights/scheduledQueryRules").values():
+        assert one["properties"]["actions"]["customProperties"] == {"owner": "Chat team", "whatToDo": page}
+        assert one["properties"]["description"].endswith(f"What to do: {page}")
+        assert one["properties"]["skipQueryValidation"] is True
+    (memory,) = of_type("alerts", "Microsoft.Insights/metricAlerts").values()
+    (criterion,) = memory["properties"]["criteria"]["allOf"]
+    assert criterion["dimensions"] == [{"name": "Instance", "operator": "Include", "values": ["*"]}]
+    assert criterion["threshold"] == 2048 * 1024 * 1024 * 70 // 100
 
 
 SECRETS = [".env", ".env.local", "key.pem", "tls.key", "certificate.pfx", "id_rsa", "id_ed25519.pub"]
@@ -198,11 +261,9 @@ def test_every_locked_package_is_installed_by_its_hash() -> None:
 
 def test_easy_auth_takes_tokens_of_named_applications_only() -> None:
     """Every application of a tenant can get itself a token for any app registration."""
-    validation = text(BicepFile(INFRA / "modules" / "easy-auth.bicep").of("resource")["authentication"].node)
-    assert "defaultAuthorizationPolicy: { allowedApplications: allowedApplications }" in validation
-    allowed = MAIN.of("var")["allowedApplications"].value
-    assert allowed is not None
-    assert text(allowed).startswith("empty(authAllowedApplications) ? [authClientId]")
+    provider = sign_in("easy-auth")["identityProviders"]["azureActiveDirectory"]
+    named = provider["validation"]["defaultAuthorizationPolicy"]["allowedApplications"]
+    assert named == [CLIENT, "55555555-5555-5555-5555-555555555555"]
 
 
 def test_a_package_has_the_app_and_nothing_of_this_machine() -> None:

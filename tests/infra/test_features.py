@@ -12,8 +12,8 @@ import pytest
 from shared.errors import NotConfigured
 from shared.runtime import features
 from shared.settings import Settings
-from tests.infra.deployed import MAIN
-from tools.bicep import INFRA, text
+from tests.infra.compiler import INFRA
+from tests.infra.deployed import main_parameters
 
 ROOT = INFRA.parent
 WHOLE = (ROOT / "requirements.txt").read_text()
@@ -67,12 +67,15 @@ def test_a_feature_that_there_is_not_is_named_and_changes_nothing(project: Path)
 
 
 def test_azd_packages_what_it_provisions_for() -> None:
-    value = MAIN.of("param")["features"].value
-    assert value
-    default = text(value).strip("'")
+    default = main_parameters()["features"].default
     hooks = (ROOT / "azure.yaml").read_text()
     assert f'"${{DEPLOY_FEATURES:-{default}}}"' in hooks
-    assert f"($env:DEPLOY_FEATURES ?? '{default}')" in hooks
+    assert f"if (-not $features) {{ $features = '{default}' }}" in hooks
+
+
+def test_the_deployment_knows_the_features_that_there_are() -> None:
+    (listed,) = re.findall(r"no feature: there are ([^;]+); or none", (INFRA / "main.bicep").read_text())
+    assert listed.split(", ") == list(features.FEATURES)
 
 
 @pytest.fixture

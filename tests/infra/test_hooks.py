@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.infra.deployed import MAIN
-from tools.bicep import INFRA, text
+from tests.infra.compiler import INFRA
+from tests.infra.deployed import main_parameters
 
 HOOK = INFRA / "hooks" / "who-may-call.sh"
 
@@ -43,9 +43,7 @@ def test_without_a_keyboard_it_warns_and_goes_on(tmp_path: Path) -> None:
     code, said = run(tmp_path, DEPLOY_AUTH_MODE="none")
     assert code == 0
     assert "WARNING: DEPLOY_AUTH_MODE is none" in said
-    default = MAIN.of("param")["tokensPerDay"].value
-    assert default
-    assert f"up to {text(default)} tokens a day" in said
+    assert f"up to {main_parameters()['tokensPerDay'].default} tokens a day" in said
 
 
 @pytest.mark.parametrize(("answer", "code"), [("yes", 0), ("no", 1), ("", 1)])

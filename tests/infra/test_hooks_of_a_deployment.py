@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tools.bicep import INFRA
+from tests.infra.compiler import INFRA
 
 HOOKS = INFRA / "hooks"
 URL = "https://func-1.azurewebsites.net/api"
@@ -19,9 +19,12 @@ for one in "$@"; do printf '%s\\n' "$one"; done > "$RECORDS/$(ls "$RECORDS" | wc
 {answer}
 """
 ANSWERS = {
-    "az": r"""case "$*" in *'[id, appId]'*) printf 'object-1\tclient-1\n' ;; esac""",
+    "az": r"""case "$*" in
+*'[id, appId]'*) printf 'object-1\tclient-1\n' ;;
+*spa.redirectUris*) printf '%s' "${SPA:-}" ;;
+esac""",
     "azd": """case "$*" in *'auth token'*) echo '{"token": "t-1", "expiresOn": "x"}' ;; esac""",
-    "curl": 'printf "%s" "$STATUS"',
+    "curl": 'printf "%s" "${BUDGETS:-$STATUS}"',
     "make": "",
 }
 
@@ -115,11 +118,49 @@ def test_the_page_may_sign_in_at_the_registration_that_was_made_and_at_no_other(
     for registration in ("", "object-1"):
         environment = {"DEPLOY_AUTH_MODE": "bearer", "AUTH_REGISTRATION": registration}
         assert machine.run("sign-in.sh", "after", **environment)[0] == 0
-    (call,) = machine.called("az")
+    *reads, call = machine.called("az")
+    assert [read[2] for read in reads] == ["GET", "GET"]
     assert call[4].endswith("/applications/object-1")
     said = body(call)
     assert said["spa"] == {"redirectUris": [f"{URL}/"]}
     assert f"{URL.removesuffix('/api')}/.auth/login/aad/callback" in str(said["web"])
+
+
+def test_an_address_that_somebody_added_to_the_registration_stays_there(machine: Machine) -> None:
+    own = "https://chat.contoso.com/api/"
+    environment = {"DEPLOY_AUTH_MODE": "bearer", "AUTH_REGISTRATION": "object-1", "SPA": f"{own}\n{URL}/\n"}
+    assert machine.run("sign-in.sh", "after", **environment)[0] == 0
+    assert body(machine.called("az")[-1])["spa"] == {"redirectUris": [own, f"{URL}/"]}
+
+
+BUDGETS = {
+    "value": [
+        {"name": "of-somebody", "properties": {"timePeriod": {"startDate": "2025-01-01T00:00:00Z"}}},
+        {"name": "budget-5ss", "properties": {"amount": 5, "timePeriod": {"startDate": "2026-08-01T00:00:00Z"}}},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("environment", "kept"),
+    [
+        ({"BUDGETS": json.dumps(BUDGETS)}, ["2026-08-01"]),
+        ({"BUDGETS": json.dumps(BUDGETS, indent=2)}, ["2026-08-01"]),
+        ({"BUDGETS": '{"value": []}'}, []),
+        ({"BUDGETS": '{"error": {"code": "ResourceGroupNotFound"}}'}, []),
+        ({"BUDGETS": json.dumps(BUDGETS), "DEPLOY_BUDGET_START": "2026-09-01"}, []),
+        ({"BUDGETS": json.dumps(BUDGETS), "DEPLOY_MONTHLY_BUDGET": "0"}, []),
+    ],
+)
+def test_a_pipeline_finds_the_month_of_the_budget(
+    machine: Machine, environment: dict[str, str], kept: list[str]
+) -> None:
+    own = {"DEPLOY_MONTHLY_BUDGET": "100", "AZURE_SUBSCRIPTION_ID": "s-1"}
+    assert machine.run("budget-start.sh", **{**own, **environment})[0] == 0
+    sets = [call[2:] for call in machine.called("azd") if call[:2] == ["env", "set"]]
+    assert sets == [["DEPLOY_BUDGET_START", one] for one in kept]
+    for asked in machine.called("curl"):
+        assert asked[-1].startswith("https://management.azure.com/subscriptions/s-1/resourceGroups/rg-demo/")
 
 
 @pytest.mark.parametrize(

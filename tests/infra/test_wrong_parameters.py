@@ -1,0 +1,92 @@
+"""Wrong parameters end before anything is deployed, with a sentence that names the variable."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.infra.compiler import MISSING, Bicep, Refused, compiler
+from tests.infra.ways import BEARER, GROUP
+
+SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/hub/subnets/switchboard"
+
+
+@pytest.fixture(scope="session")
+def bicep() -> Iterator[Bicep]:
+    command = compiler()
+    if command is None:
+        pytest.skip(MISSING)
+    with Bicep(command) as running:
+        yield running
+
+
+WRONG: list[tuple[Mapping[str, Any], str]] = [
+    ({"environmentName": "demo."}, "environmentName"),
+    ({"resourceGroupExists": True}, "azd env set DEPLOY_RESOURCE_GROUP"),
+    ({"names": {"webapp": "x"}}, "DEPLOY_NAMES has webapp: there are app, "),
+    ({"authClientId": ""}, "azd env set DEPLOY_AUTH_CLIENT_ID"),
+    ({"authMode": "easy-auth", "authClientId": ""}, "azd env set DEPLOY_AUTH_CLIENT_ID"),
+    ({"authClientId": "my-app"}, "DEPLOY_AUTH_CLIENT_ID"),
+    ({"authTenantId": "contoso"}, "DEPLOY_AUTH_TENANT_ID"),
+    ({"authAllowedApplications": "my-page"}, "DEPLOY_AUTH_ALLOWED_APPLICATIONS has what is no client ID: my-page"),
+    ({"authMode": "api-key"}, "azd env set DEPLOY_API_KEYS"),
+    ({"authMode": "api-key", "apiKeys": "report:secret"}, "DEPLOY_API_KEYS"),
+    ({"corsOrigins": "chat.contoso.com"}, "DEPLOY_CORS_ORIGINS"),
+    ({"corsOrigins": "https://chat.contoso.com/"}, "DEPLOY_CORS_ORIGINS"),
+    ({"existingOpenAiName": "x"}, "DEPLOY_EXISTING_OPENAI_RESOURCE_GROUP"),
+    ({"existingSearchResourceGroup": "x"}, "DEPLOY_EXISTING_SEARCH_NAME"),
+    ({"existingContentStorageName": "x"}, "DEPLOY_EXISTING_CONTENT_STORAGE_RESOURCE_GROUP"),
+    ({"chatDeployment": "Model", "embeddingDeployment": "model"}, "DEPLOY_EMBEDDING_DEPLOYMENT"),
+    ({"chatSku": "ProvisionedManaged"}, "DEPLOY_CHAT_CAPACITY"),
+    ({"embeddingSku": "GlobalProvisionedManaged"}, "DEPLOY_EMBEDDING_CAPACITY"),
+    ({"searchReplicas": 4}, "DEPLOY_SEARCH_REPLICAS"),
+    ({"searchSku": "standard", "searchReplicas": 12, "searchPartitions": 4}, "DEPLOY_SEARCH_PARTITIONS"),
+    ({"searchIndex": "My_Index"}, "DEPLOY_SEARCH_INDEX"),
+    ({"contentContainer": "Content"}, "DEPLOY_CONTENT_CONTAINER"),
+    ({"contentContainer": "my_documents"}, "DEPLOY_CONTENT_CONTAINER"),
+    ({"contentContainer": "deployments"}, "DEPLOY_CONTENT_CONTAINER deployments"),
+    ({"contentContainer": "chat-answers"}, "DEPLOY_CONTENT_CONTAINER chat-answers"),
+    ({"subnetId": "hub/app"}, "DEPLOY_SUBNET_ID"),
+    ({"endpointsSubnetId": SUBNET}, "DEPLOY_ENDPOINTS_SUBNET_ID"),
+    ({"privateNetwork": True, "subnetId": SUBNET, "endpointsSubnetId": SUBNET}, "are one subnet"),
+    ({"addressSpace": "10.0.0.0"}, "DEPLOY_ADDRESS_SPACE"),
+    ({"addressSpace": "10.0.0.0/28"}, "DEPLOY_ADDRESS_SPACE"),
+    ({"dnsZonesGroup": "rg-dns"}, "DEPLOY_DNS_ZONES_GROUP"),
+    ({"privateNetwork": True, "dnsZonesGroup": "/subscriptions/x"}, "DEPLOY_DNS_ZONES_GROUP"),
+    ({"appPrivate": True}, "DEPLOY_APP_PRIVATE"),
+    ({"endpointsForExisting": True}, "DEPLOY_ENDPOINTS_FOR_EXISTING"),
+    ({"privateNetwork": True, "appPrivate": True, "allowedAddresses": "10.0.0.0/8"}, "DEPLOY_ALLOWED_ADDRESSES"),
+    ({"allowedAddresses": "10.0.0"}, "DEPLOY_ALLOWED_ADDRESSES"),
+    ({"frontDoorId": "x"}, "DEPLOY_FRONT_DOOR_ID"),
+    ({"features": "readers,graphs"}, "DEPLOY_FEATURES"),
+    ({"maximumInstances": 2, "alwaysReadyInstances": 3}, "DEPLOY_ALWAYS_READY_INSTANCES"),
+    ({"zoneRedundant": True}, "DEPLOY_STORAGE_REDUNDANCY"),
+    ({"alertEmails": "ops"}, "DEPLOY_ALERT_EMAILS has what is no e-mail address: ops"),
+    ({"monthlyBudget": 100}, "DEPLOY_ALERT_EMAILS"),
+    ({"budgetStart": "2026-11-27"}, "DEPLOY_BUDGET_START"),
+    ({"alertPage": "wiki"}, "DEPLOY_ALERT_PAGE"),
+    ({"moreSettings": {"AUTH_MODE": "none"}}, "AUTH_MODE, which is DEPLOY_AUTH_MODE"),
+    ({"moreSettings": {"azure_client_id": "x"}}, "DEPLOY_MORE_SETTINGS has azure_client_id"),
+    ({"moreSettings": {"chat_reasoning_effort": "low"}}, "DEPLOY_MORE_SETTINGS has chat_reasoning_effort"),
+    ({"moreSettings": {"FUNCTIONS_WORKER_RUNTIME": "python"}}, "DEPLOY_MORE_SETTINGS has FUNCTIONS_WORKER_RUNTIME"),
+    ({"authMode": "entra"}, "authMode"),
+    ({"chatSku": "GlobalStandart"}, "chatSku"),
+    ({"searchReplicas": 0}, "searchReplicas"),
+    ({"logDays": 7}, "logDays"),
+    ({"contentContainer": "c" * 57}, "contentContainer"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "named"), WRONG, ids=[named for _, named in WRONG])
+def test_what_cannot_be_is_named(bicep: Bicep, parameters: Mapping[str, Any], named: str) -> None:
+    with pytest.raises(Refused) as refused:
+        bicep.snapshot({**BEARER, **parameters})
+    assert named in str(refused.value)
+
+
+def test_all_that_is_wrong_is_said_at_once(bicep: Bicep) -> None:
+    with pytest.raises(Refused) as refused:
+        bicep.snapshot({**BEARER, "searchIndex": "X", "features": "x", "addressSpace": "x"})
+    assert all(
+        name in str(refused.value) for name in ("DEPLOY_SEARCH_INDEX", "DEPLOY_FEATURES", "DEPLOY_ADDRESS_SPACE")
+    )
