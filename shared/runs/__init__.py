@@ -20,6 +20,8 @@ Every object but the state and the calls of tools is written once (`NEW`), so th
 `consents.Consents` lets people decide about the calls that one waits for, and an `Engine` decides where those run that
 nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and
 `queue_engine` by Azure Storage queues.
+
+What uses the store raises `Unavailable` or `TooSlow` if it cannot be used: the run can then be run again.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -100,9 +102,6 @@ async def change(store: ObjectStore, name: str, how: Callable[[bytes], bytes | N
         store: The store.
         name: Its name.
         how: Makes its new bytes of those that it holds; None: it stays as it is.
-
-    Raises:
-        Unavailable, TooSlow: the store cannot be used.
     """
     while found := await store.read(name):
         changed = how(found.data)

@@ -44,11 +44,7 @@ class AnswerQueue:
         self._container = container
 
     async def send(self, reply: Reply, run_id: str) -> None:
-        """Send the answer of a run.
-
-        Raises:
-            Unavailable, TooSlow: the storage cannot be used.
-        """
+        """Send the answer of a run."""
         message = _encoded(reply)
         if len(message) > MAX_MESSAGE_BYTES:
             blob = f"{run_id}.json"

@@ -61,18 +61,15 @@ class Claim:
         """
         return await read_request(self._store, self.run_id)
 
-    async def keep(self, rung: asyncio.Event, stop: Callable[[], object], leave: Callable[[], object]) -> None:
+    async def keep(self, stop: Callable[[], object], leave: Callable[[], object]) -> None:
         """Renew the claim until cancelled.
 
         Args:
-            rung: Set when the state has changed.
             stop: Called when the run is to end here.
             leave: Called when another runner has it.
         """
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(rung.wait(), HEARTBEAT_SECONDS)
-            rung.clear()
+            await asyncio.sleep(HEARTBEAT_SECONDS)
             with suppress(SwitchboardError):  # the store fails: others cannot take the run over now either
                 await self._renew()
             if self.state.stopped or self.state.deleted:

@@ -17,7 +17,7 @@ from shared.runs.running import with_chat
 from shared.settings import Settings
 
 LOOK_SECONDS = 0.15
-"""How often a journal is looked at for those who follow it: with `PIECE_SECONDS`, within half a second."""
+"""How often a journal is looked at for those who follow it elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

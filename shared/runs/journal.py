@@ -87,7 +87,6 @@ class Journal:
 
         Raises:
             Conflict: another runner writes this journal.
-            Unavailable, TooSlow: the store cannot be used.
         """
         if not events:
             return
@@ -126,7 +125,6 @@ async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -
 
     Raises:
         InternalError: it is damaged.
-        Unavailable, TooSlow: the store cannot be used.
     """
     found = await store.read(_name(run_id, number, piece))
     if found is None:
@@ -141,17 +139,12 @@ async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[Cha
 
     Raises:
         InternalError: a piece is damaged.
-        Unavailable, TooSlow: the store cannot be used.
     """
     return [event async for piece in _pieces(store, run_id, number) for event in piece]
 
 
 async def write_first_piece(store: ObjectStore, run_id: str, number: int, events: Sequence[ChatEvent]) -> None:
-    """Begin a journal with events, unless that is done.
-
-    Raises:
-        Unavailable, TooSlow: the store cannot be used.
-    """
+    """Begin a journal with events, unless that is done."""
     if events:
         with suppress(Conflict):
             await store.write(_name(run_id, number, 0), pack(tuple(_grouped(events))), NEW)

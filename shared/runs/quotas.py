@@ -59,7 +59,6 @@ class Quotas:
 
         Raises:
             RateLimited: the caller may begin none now.
-            Unavailable, TooSlow: the store cannot be used.
         """
         if not (self._most_runs or self._most_bytes):
             return

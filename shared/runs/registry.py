@@ -70,7 +70,6 @@ class Runs:
         self._runner = runner
         self._store = runner.store
         self._engine = engine
-        self.bell = runner.bell
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
         self.consents = Consents(runner.store, self._start_again, self.stop)
@@ -142,7 +141,6 @@ class Runs:
 
         Raises:
             NotFound: there is no such run, or it is another owner's, has expired, or was deleted.
-            Unavailable, TooSlow: the store cannot be used.
         """
         return await self._find(run_id, owner, here=False)
 
@@ -206,9 +204,7 @@ class Runs:
             await close_calls(self._store, state.owner, state.waits)
             if run_id in self._runner.lives:
                 self._stop_here(run_id)
-            elif state.runner:
-                await self.bell.ring(run_id)
-            else:  # nobody runs it: who claims it ends it
+            elif not state.runner:  # nobody runs it: who claims it ends it
                 await self._runner.run(run_id)
 
     async def delete(self, run_id: str, owner: str) -> None:
@@ -216,7 +212,6 @@ class Runs:
 
         Raises:
             NotFound: as `find` raises it. What an earlier call left when it was cut off is deleted all the same.
-            Unavailable, TooSlow: the store cannot be used.
         """
         state = await self._state_of(run_id, owner)
         was_readable = state.is_readable(time.time())
@@ -231,11 +226,7 @@ class Runs:
             raise _not_found()
 
     async def delete_of(self, owner: str, chat: str) -> None:
-        """Delete the runs of a chat.
-
-        Raises:
-            Unavailable, TooSlow: the store cannot be used.
-        """
+        """Delete the runs of a chat."""
         now = time.time()
         deleted = msgspec.json.encode(records.State(records.digest(owner), now, now, deleted=True))
         for name in [name async for name in self._store.names(chat_name(owner, chat))]:
@@ -247,20 +238,12 @@ class Runs:
             await self._store.delete(name)
 
     async def run(self, run_id: str) -> None:
-        """Run a run to its end, unless somebody else does; for engines.
-
-        Raises:
-            Unavailable, TooSlow: the store cannot be used. The run can be run again.
-        """
+        """Run a run to its end, unless somebody else does; for engines."""
         if records.is_run_id(run_id) and await self._runner.run_when_free(run_id) is RunEnd.HELD:
             await self._engine.watch(run_id)
 
     async def give_up(self, run_id: str) -> None:
-        """End a run that the engine could not run, as failed.
-
-        Raises:
-            Unavailable, TooSlow: the store cannot be used.
-        """
+        """End a run that the engine could not run, as failed."""
         if records.is_run_id(run_id):
             await self._runner.give_up(run_id)
 
@@ -340,7 +323,6 @@ class Runs:
     async def _mark_followed(self, run_id: str) -> None:
         with suppress(SwitchboardError):  # it is gone, or the next look tries again
             await self._mark(run_id, followed=True)
-            await self.bell.ring(run_id)
 
     def _stop_here(self, run_id: str) -> None:
         if live := self._runner.lives.get(run_id):

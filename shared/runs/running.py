@@ -18,7 +18,6 @@ from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.approvals import close_calls, free_if_decided, open_approvals, shown_before, waiting_calls
-from shared.runs.bell import Bell
 from shared.runs.claim import Claim, RunEnd, claim_run, failed, read_state, unreadable
 from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
 from shared.runs.kept_calls import KeptCalls
@@ -60,14 +59,9 @@ class Runner:
         self.store = store
         self.service = service
         self.lives = lives
-        self.bell = Bell(store)
 
     async def run(self, run_id: str) -> RunEnd:
-        """Run a run until it has a result, from where an earlier runner was interrupted.
-
-        Raises:
-            Unavailable, TooSlow: the store cannot be used. The run can be run again.
-        """
+        """Run a run until it has a result, from where an earlier runner was interrupted."""
         await free_if_decided(self.store, run_id)
         claim = await claim_run(run_id, self.store)
         return claim if isinstance(claim, RunEnd) else await self.run_claimed(claim)
@@ -87,9 +81,6 @@ class Runner:
             new: The request, if nothing is kept of its turn yet.
             begun: Gets the run when it has begun, or the error for which it has not; None: nobody waits for that.
             is_last_try: Whether an error that another try may mend ends the run.
-
-        Raises:
-            Unavailable, TooSlow: as `run` raises them.
         """
         run = _Run(self, claim, new, begun, is_last_try=is_last_try)
         if claim.state.stopped:
@@ -97,9 +88,8 @@ class Runner:
         if claim.state.runs > MOST_RUNS:
             return await run.give_up(InternalError("The answer was interrupted too often: ask again."))
         runner = asyncio.current_task()
-        with self.bell.heard(claim.run_id) as rung:
-            beating = asyncio.create_task(claim.keep(rung, run.stop, runner.cancel if runner else run.stop))
-            return await self._ended(claim, run, beating)
+        beating = asyncio.create_task(claim.keep(run.stop, runner.cancel if runner else run.stop))
+        return await self._ended(claim, run, beating)
 
     async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> RunEnd:
         runner = asyncio.current_task()
@@ -159,11 +149,7 @@ class Runner:
         return outcome
 
     async def give_up(self, run_id: str) -> None:
-        """Give up a run that nobody could end, unless it has ended or somebody works on it. What it has done stays.
-
-        Raises:
-            Unavailable, TooSlow: the store cannot be used.
-        """
+        """Give up a run that nobody could end, unless it has ended or somebody works on it. What it has done stays."""
         claim = await claim_run(run_id, self.store)
         if isinstance(claim, Claim):
             await _Run(self, claim).give_up(
