@@ -10,6 +10,7 @@ from typing import cast
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from local.invocation import Function
+from local.model_servers import line_to_start_with
 from local.routing import Matched, Route, find
 
 HEALTH_SECONDS = 60
@@ -53,7 +54,7 @@ async def find_problems(base: str, routes: Sequence[Route], prefix: str) -> tupl
         parsed = None
     # An app that can answer is a 200 even if a part of it cannot be used.
     problems = tuple(_sentences(parsed)) or (() if status < 400 else (f"GET health answers {status}.",))
-    return problems, _start_with(parsed)
+    return problems, (await line_to_start_with() or "") if _has_built_in_model(parsed) else ""
 
 
 async def find_page(base: str, routes: Sequence[Route], prefix: str) -> str | None:
@@ -91,11 +92,11 @@ def _has(routes: Sequence[Route], prefix: str, path: str, method: str) -> bool:
     return any(route.template == template and (not route.methods or method in route.methods) for route in routes)
 
 
-def _start_with(body: object) -> str:
-    """Read `start_with` of the part `model` out of a health answer."""
-    for key in ("parts", "model", "start_with"):
+def _has_built_in_model(body: object) -> bool:
+    """Whether a health answer says that no language model answers."""
+    for key in ("parts", "model", "kind"):
         body = cast("Mapping[str, object]", body).get(key) if isinstance(body, dict) else None
-    return body if isinstance(body, str) else ""
+    return body == "embedded"
 
 
 def _sentences(body: object) -> Iterator[str]:

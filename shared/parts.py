@@ -220,7 +220,7 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     if openai is None:
         from shared.chat_models.extractive.model import ExtractiveModel
 
-        return ExtractiveModel(looks_for_models=not settings.in_azure)
+        return ExtractiveModel()
     from shared.budgets.model import CappedModel
     from shared.chat_models.openai_chat import OpenAIChatModel
 

@@ -170,7 +170,7 @@ async def test_the_trigger_warms_up_and_its_faults_come_back_at_the_request(
         assert await modules(host, http) == before
 
 
-NOT_FOR_A_QUESTION = {"shared.outbound.model_servers", "yaml"}
+NOT_FOR_A_QUESTION = {"yaml"}
 """What looks for models, and what reads the team."""
 
 

@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from copy import replace
 from typing import Literal
 from uuid import uuid4
@@ -19,10 +19,9 @@ from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quot
 from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
-from shared.chat_types import Json, Message, PartHealth, Passage, RequestContext, Role, ToolCall
+from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
-from shared.runtime.late_imports import run_import
 from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
@@ -42,18 +41,11 @@ _WORD = re.compile(r"\s*\S+\s?")
 
 
 class ExtractiveModel:
-    """The `ChatModel` that is used when no other is configured.
-
-    Args:
-        looks_for_models: Whether its health names a language model that this machine serves.
-    """
+    """The `ChatModel` that is used when no other is configured."""
 
     takes_images = False
     takes_tools = False
     source_tokens = 2_000
-
-    def __init__(self, *, looks_for_models: bool = False) -> None:
-        self._looks_for_models = looks_for_models
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`.
@@ -82,23 +74,14 @@ class ExtractiveModel:
 
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""
-        facts: dict[str, Json] = {"model": MODEL}
-        if self._looks_for_models and (line := await (await run_import(_finder_of_models))()):
-            facts["start_with"] = line
         return PartHealth(
             "embedded",
             True,
             "Extractive, not a language model: it answers with sentences of the documents. For a language model set "
             "OPENAI_CHAT_MODEL with OPENAI_API_KEY or OPENAI_BASE_URL, or AZURE_OPENAI_ENDPOINT with "
             "AZURE_OPENAI_CHAT_DEPLOYMENT.",
-            facts,
+            {"model": MODEL},
         )
-
-
-def _finder_of_models() -> Callable[[], Awaitable[str | None]]:
-    from shared.outbound.model_servers import line_to_start_with
-
-    return line_to_start_with
 
 
 type _Reply = tuple[str, Literal["answer", "nearest", "nothing"] | None]

@@ -10,7 +10,7 @@ import msgspec
 SERVERS = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080}
 """Their usual ports. Each answers `GET /v1/models`, as OpenAI does."""
 _SECONDS = 0.5
-"""Time for all of them: health waits for it."""
+"""Time for all of them: the greeting waits for it."""
 _MOST_BYTES = 100_000
 _NAME = re.compile(r"[\w./:@-]{1,200}")
 """A model's name that a shell takes as it is."""

@@ -4,7 +4,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from shared.outbound import model_servers
+from local import model_servers
 
 NOBODYS_PORT = 1
 
