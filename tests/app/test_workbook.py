@@ -20,7 +20,7 @@ from tests.infra.compiler import INFRA
 from tests.infra.deployed import of_type
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.collector import CollectorStandIn
-from tests.stand_ins.insights_tables import rows, tables_of
+from tests.stand_ins.insights_tables import HostRequest, rows, tables_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
 
@@ -51,7 +51,7 @@ class Sent:
         return [{name: value for name, value in row.items() if name != "timestamp"} for row in found]
 
 
-HOSTS = [("2026-11-23T10:00:00", "chat", "200"), ("2026-11-23T10:01:00", "chat", "503")]
+HOSTS = [HostRequest("2026-11-23T10:00:00", "chat", "200"), HostRequest("2026-11-23T10:01:00", "chat", "503")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

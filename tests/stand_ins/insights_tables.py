@@ -9,7 +9,7 @@ Source: Azure Monitor, 'Application Insights telemetry data model' and the table
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb_kql
 from duckdb import DuckDBPyConnection
@@ -33,13 +33,37 @@ COLUMNS = {
         "valueMax": "DOUBLE",
         "customDimensions": "JSON",
     },
-    "requests": {"timestamp": "TIMESTAMP", "name": "VARCHAR", "resultCode": "VARCHAR"},
+    "requests": {"timestamp": "TIMESTAMP", "name": "VARCHAR", "resultCode": "VARCHAR", "operation_Id": "VARCHAR"},
+    "exceptions": {
+        "timestamp": "TIMESTAMP",
+        "type": "VARCHAR",
+        "outerMessage": "VARCHAR",
+        "innermostMessage": "VARCHAR",
+        "operation_Id": "VARCHAR",
+    },
 }
-"""The columns that our queries use. Rows of `requests` are the Functions host's."""
+"""The columns that our queries use. Rows of `requests` and `exceptions` are the Functions host's."""
 
 
-def tables_of(items: Iterable[Mapping[str, Any]], requests: Iterable[tuple[str, str, str]] = ()) -> DuckDBPyConnection:
-    """The tables with these items, and with these requests of the host: time, name and status."""
+class HostRequest(NamedTuple):
+    """A request as the Functions host records it."""
+
+    time: str
+    """When it came."""
+    name: str
+    """The name of the function."""
+    status: str
+    """The status of the answer."""
+    failure: str = ""
+    """The innermost message of its exception, if it had one."""
+
+
+FAILED = "Microsoft.Azure.WebJobs.Host.FunctionInvocationException"
+"""The type of exception that the host records of a function that failed."""
+
+
+def tables_of(items: Iterable[Mapping[str, Any]], requests: Iterable[HostRequest] = ()) -> DuckDBPyConnection:
+    """The tables with these items, and with these requests of the host."""
     tables = duckdb_kql.connect()
     for table, columns in COLUMNS.items():
         tables.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in columns.items())})")
@@ -61,8 +85,15 @@ def tables_of(items: Iterable[Mapping[str, Any]], requests: Iterable[tuple[str, 
         for metric in data.get("metrics", ()):
             row = (time, metric["name"], metric["count"], metric["value"], metric["min"], metric["max"], said)
             tables.execute("INSERT INTO customMetrics VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    for request in requests:
-        tables.execute("INSERT INTO requests VALUES (?, ?, ?)", request)
+    for place, request in enumerate(requests):
+        operation = f"operation-{place}"
+        tables.execute(
+            "INSERT INTO requests VALUES (?, ?, ?, ?)", (request.time, request.name, request.status, operation)
+        )
+        if request.failure:
+            outer = f"Exception while executing function: Functions.{request.name}"
+            row = (request.time, FAILED, outer, request.failure, operation)
+            tables.execute("INSERT INTO exceptions VALUES (?, ?, ?, ?, ?)", row)
     return tables
 
 
