@@ -82,6 +82,8 @@ check: setup-test ## check lint, formats, types, infra/ (with BICEP=, or a bicep
 	@$(PYTHON) tools/figures.py --check
 	@.venv/bin/actionlint -shellcheck .venv/bin/shellcheck
 	@.venv/bin/check-jsonschema --quiet --regex-variant nonunicode --builtin-schema vendor.azure-pipelines .azdo/pipelines/*.yml
+	@.venv/bin/check-jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	@.venv/bin/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/fault.yml
 	@.venv/bin/hadolint Dockerfile
 	@.venv/bin/shellcheck .ci/run infra/hooks/*.sh
 	@$(PYTHON) tools/vendor.py --check

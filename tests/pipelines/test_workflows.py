@@ -42,6 +42,21 @@ def test_files_that_they_run_are_there(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", GITHUB)
+def test_actions_of_others_are_named_by_their_commit(name: str) -> None:
+    """A tag can be moved to other code."""
+    used = re.findall(r"uses: (?!\./)(.+)", GITHUB[name].read_text())
+    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", one)] == []
+
+
+def test_every_folder_with_packages_of_npm_is_looked_at_for_new_ones() -> None:
+    updates = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())["updates"]
+    (npm,) = (one["directories"] for one in updates if one["package-ecosystem"] == "npm")
+    command = ["git", "ls-files", "*package-lock.json"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert npm == sorted(f"/{Path(file).parent}" for file in listed.stdout.split())
+
+
+@pytest.mark.parametrize("name", GITHUB)
 def test_each_workflow_may_only_read_and_ask_for_a_token(name: str) -> None:
     workflow = _read(GITHUB[name])
     assert workflow["permissions"] == {"contents": "read", "id-token": "write"}
