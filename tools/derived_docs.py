@@ -167,9 +167,11 @@ def _texts() -> dict[str, str]:
 
 
 def _description(name: str, field: FieldInfo, text: str) -> str:
-    """Return the text of a setting, with its accepted values if they are a choice or a range."""
+    """Return the text of a setting, with its accepted values if they are a choice or a range and not in the text."""
     description = text.removesuffix(".")
     accepted = [f"`{choice}`" for choice in CHOICES.get(name) or _choices(field.annotation)]
+    if all(choice in description for choice in accepted) and accepted:
+        return f"{description}."
     if accepted:
         return f"{description}. One of {', '.join(accepted)}."
     limits: list[str] = []

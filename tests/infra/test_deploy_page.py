@@ -1,4 +1,4 @@
-"""`docs/deploy.md` tells of every choice and every role, as the Bicep files have them."""
+"""`docs/deploy.md` lists every choice and every role, as the Bicep files have them."""
 
 import json
 import re
@@ -40,15 +40,16 @@ def rows(columns: int, first: str) -> list[str]:
     return re.findall(rf"^\| {first} \|(?:[^|\n]*\|){{{columns - 1}}}$", PAGE, re.MULTILINE)
 
 
-def test_every_choice_is_in_the_table_with_its_default() -> None:
-    told = {row.split(" | ")[0].strip("| `"): row for row in rows(3, r"`DEPLOY_\w+`")}
+def test_every_choice_is_in_the_list_with_its_default() -> None:
+    lines = re.findall(r"^- (`DEPLOY_\w+`.*(?:\n  .*)*)", PAGE, re.MULTILINE)
+    listed = {line.split("`")[1]: " ".join(line.split()) for line in lines}
     names = {name: one["value"].strip("${}") for name, one in PARAMETERS.items()}
-    assert set(told) == {variable for variable in names.values() if variable.startswith("DEPLOY_")}
+    assert set(listed) == {variable for variable in names.values() if variable.startswith("DEPLOY_")}
     for name, one in main_parameters().items():
-        if names.get(name) in told:
+        if names.get(name) in listed:
             default = (one.default or "").strip("{}")
-            cells = [names[name].join("``"), default and default.join("``"), one.description]
-            assert told[names[name]].split() == f"| {' | '.join(cells)} |".split()
+            shown = f" (`{default}`)" if default else ""
+            assert listed[names[name]] == f"`{names[name]}`{shown}: {' '.join(one.description.split())}"
 
 
 def test_every_role_is_in_the_table_with_its_reason() -> None:
