@@ -9,13 +9,16 @@ from azure.functions.warmup import WarmUpContext
 from shared.triggers import (
     about,
     approvals,
+    chat,
     chat_history,
     chat_requests,
     companion,
+    content,
     content_events,
     demo_page,
     documents,
     feedback,
+    mcp,
     other_paths,
     own_documents,
     playground,
@@ -23,9 +26,6 @@ from shared.triggers import (
     sharing,
     warm_up,
 )
-from shared.triggers import chat as chats
-from shared.triggers import content as contents
-from shared.triggers import mcp as mcp_server
 from shared.triggers.door import Open, Route, answer
 from shared.web.http_extension import Request, Response
 
@@ -34,18 +34,24 @@ app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 
 ROUTES: tuple[Route | Open, ...] = (
     # Questions. Where neither the path nor the line names a protocol, the body selects it.
-    Route("chat", "POST", "chat", chats.chat),
-    Route("chat_stream", "POST", "chat/stream", chats.chat_stream),
-    Route("ask", "POST", "ask", chats.ask, protocol="rag-chat"),
-    Route("multi_agent_batch", "POST", "multi-agent-chat/batch", chats.team_batch, protocol="semantic-kernel"),
-    Route("multi_agent_stream", "POST", "multi-agent-chat/stream", chats.team_stream, protocol="semantic-kernel"),
-    Route("pinned_chat", "POST", "{protocol}/chat", chats.chat),
-    Route("pinned_chat_stream", "POST", "{protocol}/chat/stream", chats.chat_stream),
-    Route("pinned_ask", "POST", "{protocol}/ask", chats.ask),
-    Route("pinned_multi_agent_batch", "POST", "{protocol}/multi-agent-chat/batch", chats.team_batch),
-    Route("pinned_multi_agent_stream", "POST", "{protocol}/multi-agent-chat/stream", chats.team_stream),
+    Route("chat", "POST", "chat", chat.chat),
+    Route("chat_stream", "POST", "chat/stream", chat.chat_stream),
+    Route("ask", "POST", "ask", chat.ask, protocol="rag-chat"),
+    Route("multi_agent_batch", "POST", "multi-agent-chat/batch", chat.multi_agent_chat, protocol="semantic-kernel"),
+    Route(
+        "multi_agent_stream",
+        "POST",
+        "multi-agent-chat/stream",
+        chat.multi_agent_chat_stream,
+        protocol="semantic-kernel",
+    ),
+    Route("pinned_chat", "POST", "{protocol}/chat", chat.chat),
+    Route("pinned_chat_stream", "POST", "{protocol}/chat/stream", chat.chat_stream),
+    Route("pinned_ask", "POST", "{protocol}/ask", chat.ask),
+    Route("pinned_multi_agent_batch", "POST", "{protocol}/multi-agent-chat/batch", chat.multi_agent_chat),
+    Route("pinned_multi_agent_stream", "POST", "{protocol}/multi-agent-chat/stream", chat.multi_agent_chat_stream),
     # Questions, and what belongs to them, at the paths of clients that have their own.
-    Route("ag_ui", "POST", "ag-ui", chats.chat_stream, protocol="ag-ui"),
+    Route("ag_ui", "POST", "ag-ui", chat.chat_stream, protocol="ag-ui"),
     Route("ai_sdk_resume", "GET", "ai-sdk/chat/{id}/stream", runs.resume, protocol="ai-sdk", spends=False),
     Route(
         "ai_sdk_resume_team",
@@ -55,72 +61,79 @@ ROUTES: tuple[Route | Open, ...] = (
         protocol="ai-sdk",
         spends=False,
     ),
-    Route("chat_completions", "POST", "v1/chat/completions", chats.chat, protocol="openai"),
-    Route("models", "GET", "v1/models", about.models, protocol="openai", counted=False),
-    Route("model", "GET", "v1/models/{id}", about.model, protocol="openai", counted=False),
-    Route("responses", "POST", "v1/responses", chats.chat, protocol="openai-responses"),
-    Route("kept_response", "GET", "v1/responses/{id}", runs.response, protocol="openai-responses", spends=False),
-    Route("delete_response", "DELETE", "v1/responses/{id}", runs.response, protocol="openai-responses", spends=False),
+    Route("chat_completions", "POST", "v1/chat/completions", chat.chat, protocol="openai"),
+    Route("models", "GET", "v1/models", about.list_models, protocol="openai", counted=False),
+    Route("model", "GET", "v1/models/{id}", about.get_model, protocol="openai", counted=False),
+    Route("responses", "POST", "v1/responses", chat.chat, protocol="openai-responses"),
+    Route("kept_response", "GET", "v1/responses/{id}", runs.get_response, protocol="openai-responses", spends=False),
+    Route(
+        "delete_response",
+        "DELETE",
+        "v1/responses/{id}",
+        runs.delete_response,
+        protocol="openai-responses",
+        spends=False,
+    ),
     Route(
         "cancel_response",
         "POST",
         "v1/responses/{id}/cancel",
-        runs.response,
+        runs.cancel_response,
         protocol="openai-responses",
         spends=False,
     ),
-    Route("mcp", "POST", "mcp", mcp_server.mcp, counted=False),  # some messages are counted, by the handler
-    Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp_server.mcp_sign_in),
+    Route("mcp", "POST", "mcp", mcp.mcp, counted=False),  # some messages are counted, by the handler
+    Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp.get_mcp_sign_in),
     # Answers that outlive their request, and calls of tools that wait for a person.
-    Route("run", "GET", "runs/{id}", runs.run, spends=False),
+    Route("run", "GET", "runs/{id}", runs.get_run, spends=False),
     Route("delete_run", "DELETE", "runs/{id}", runs.delete_run, spends=False),
-    Route("run_stream", "GET", "runs/{id}/stream", runs.run_stream, spends=False),
-    Route("batch", "GET", "multi-agent-chat/batches/{id}", runs.run, spends=False),
-    Route("delete_batch", "DELETE", "multi-agent-chat/batches/{id}", runs.delete_run, spends=False),
-    Route("batch_stream", "GET", "multi-agent-chat/batches/{id}/stream", runs.batch_stream, spends=False),
+    Route("run_stream", "GET", "runs/{id}/stream", runs.follow_run, spends=False),
+    Route("batch", "GET", "multi-agent-chat/batches/{id}", runs.get_batch, spends=False),
+    Route("delete_batch", "DELETE", "multi-agent-chat/batches/{id}", runs.delete_batch, spends=False),
+    Route("batch_stream", "GET", "multi-agent-chat/batches/{id}/stream", runs.follow_batch, spends=False),
     Route("list_approvals", "GET", "approvals", approvals.list_approvals, spends=False),
-    Route("approval", "GET", "approvals/{id}", approvals.approval, spends=False),
+    Route("approval", "GET", "approvals/{id}", approvals.get_approval, spends=False),
     Route("decide_approval", "POST", "approvals/{id}", approvals.decide_approval, spends=False),
     # Chats, and what callers say of answers.
     Route("list_chats", "GET", "chat-history", chat_history.list_chats),
     Route("start_chat", "POST", "chat-history", chat_history.start_chat),
-    Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.chat_messages),
+    Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.get_chat_messages),
     Route("update_chat", "PUT", "chat-history/{id}", chat_history.update_chat),
     Route("delete_chat", "DELETE", "chat-history/{id}", chat_history.delete_chat),
     Route("share_chat", "POST", "chat-history/{id}/share", sharing.share_chat, spends=False),
     Route("stop_sharing_chat", "DELETE", "chat-history/{id}/share", sharing.stop_sharing_chat, spends=False),
-    Route("shared_chat", "GET", "shared/{id}", sharing.shared_chat, spends=False),
+    Route("shared_chat", "GET", "shared/{id}", sharing.get_shared_chat, spends=False),
     Route("give_feedback", "POST", "feedback", feedback.give_feedback, spends=False),
     Route("list_feedback", "GET", "feedback", feedback.list_feedback, spends=False),
     # Documents.
-    Route("content", "GET HEAD", "content/{*path}", contents.content, counted=False),
-    Route("pinned_content", "GET HEAD", "{protocol}/content/{*path}", contents.content, counted=False),
-    Route("list_documents", "GET", "documents", documents.list_all_documents),
-    Route("list_own_documents", "GET", "documents/mine", own_documents.list_own),
+    Route("content", "GET HEAD", "content/{*path}", content.get_content, counted=False),
+    Route("pinned_content", "GET HEAD", "{protocol}/content/{*path}", content.get_pinned_content, counted=False),
+    Route("list_documents", "GET", "documents", documents.list_documents),
+    Route("list_own_documents", "GET", "documents/mine", own_documents.list_own_documents),
     Route("put_document", "PUT", "documents/{*path}", documents.put_document),
     Route("delete_document", "DELETE", "documents/{*path}", documents.delete_document),
     # The safety service.
-    Route("rai_analyze", "POST", "rai/analyze", companion.rai_analyze),
-    Route("rai_analyze_stream", "POST", "rai/analyze/stream", companion.rai_analyze_stream),
+    Route("rai_analyze", "POST", "rai/analyze", companion.analyze_safety),
+    Route("rai_analyze_stream", "POST", "rai/analyze/stream", companion.analyze_safety_stream),
     # The web page of azure-search-openai-demo.
-    Open("demo_config", "GET", "{protocol}/config", demo_page.demo_config),
-    Open("demo_auth_setup", "GET", "{protocol}/auth_setup", demo_page.demo_auth_setup),
+    Open("demo_config", "GET", "{protocol}/config", demo_page.get_demo_config),
+    Open("demo_auth_setup", "GET", "{protocol}/auth_setup", demo_page.get_demo_auth_setup),
     Route("keep_demo_chat", "POST", "{protocol}/chat_history", demo_page.keep_demo_chat),
     Route("list_demo_chats", "GET", "{protocol}/chat_history/sessions", demo_page.list_demo_chats),
-    Route("demo_chat", "GET", "{protocol}/chat_history/sessions/{id}", demo_page.demo_chat),
+    Route("demo_chat", "GET", "{protocol}/chat_history/sessions/{id}", demo_page.get_demo_chat),
     Route("delete_demo_chat", "DELETE", "{protocol}/chat_history/sessions/{id}", demo_page.delete_demo_chat),
     Route("demo_upload", "POST", "{protocol}/upload", own_documents.demo_upload),
-    Route("demo_uploads", "GET", "{protocol}/list_uploaded", own_documents.demo_uploads),
-    Route("demo_delete_upload", "POST", "{protocol}/delete_uploaded", own_documents.demo_delete_upload),
-    Open("demo_speech", "POST", "{protocol}/speech", demo_page.demo_not_offered),
+    Route("demo_uploads", "GET", "{protocol}/list_uploaded", own_documents.demo_list_uploaded),
+    Route("demo_delete_upload", "POST", "{protocol}/delete_uploaded", own_documents.demo_delete_uploaded),
+    Open("demo_speech", "POST", "{protocol}/speech", demo_page.demo_speech),
     # The app itself, and its playground.
-    Open("health", "GET", "health", about.health),
-    Open("openapi", "GET", "openapi.json", about.openapi),
-    Open("swagger", "GET", "swagger.json", about.swagger),
-    Open("api_page", "GET HEAD", "docs", playground.api_page),
-    Route("playground_agents", "GET", "playground/team", playground.playground_agents, counted=False),
-    Route("playground_begin", "GET", "playground/begin", playground.playground_begin),
-    Open("playground_file", "GET HEAD", "playground/{digest}/{*path}", playground.playground_file),
+    Open("health", "GET", "health", about.get_health),
+    Open("openapi", "GET", "openapi.json", about.get_openapi),
+    Open("swagger", "GET", "swagger.json", about.get_swagger),
+    Open("api_page", "GET HEAD", "docs", playground.get_api_page),
+    Route("playground_agents", "GET", "playground/team", playground.get_playground_team, counted=False),
+    Route("playground_begin", "GET", "playground/begin", playground.get_playground_begin),
+    Open("playground_file", "GET HEAD", "playground/{digest}/{*path}", playground.get_playground_file),
     # The playground's page, and errors that name the nearest route. The last name of all, so that Azure tries it last.
     Open("without_route", "", "{*path}", other_paths.other_path),
 )
@@ -131,7 +144,7 @@ def function_of(route: Route | Open) -> Callable[[Request], Awaitable[Response]]
     """Make the function that Azure calls for a route."""
 
     async def function(req: Request) -> Response:
-        return await answer(route, req)
+        return await answer(route, req, ROUTES)
 
     function.__name__ = route.name
     return function

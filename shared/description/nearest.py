@@ -1,23 +1,22 @@
 """The route that a request with a wrong path or method most likely meant."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 
-from shared.description.demo_routes import DEMO_ROUTES, PAGES
-from shared.description.openapi import ALL_ROUTES
+from shared.description.openapi import TableRoute, operations_of
 from shared.runtime.host_file import ROUTE_PREFIX
-from shared.wire.table import NAMES
 
 _LONGEST = 100
 """Characters of a path that are compared; no route has more."""
 
 
-def describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
+def describe_miss(table: Sequence[TableRoute], method: str, path: str) -> tuple[str, tuple[str, ...]]:
     """Describe what a request that no route matched may have meant.
 
     Args:
+        table: The table of routes.
         method: of the request, in capitals.
         path: without the prefix and without slashes around.
 
@@ -25,7 +24,7 @@ def describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
         A sentence for the caller, and the methods that the path takes; without methods there is no such path.
     """
     prefix = f"/{ROUTE_PREFIX}".rstrip("/")
-    routes = _methods_by_path()
+    routes = _methods_by_path(table)
     for known, methods in routes.items():
         if _pattern(known).fullmatch(path):
             return f"{method} is not possible here: send {' or '.join(methods)} {prefix}/{known}.", methods
@@ -35,13 +34,13 @@ def describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
 
 
 @cache
-def _methods_by_path() -> Mapping[str, tuple[str, ...]]:
+def _methods_by_path(table: Sequence[TableRoute]) -> Mapping[str, tuple[str, ...]]:
     """The methods of each path, with the name of each protocol in the routes that pin one."""
     found: dict[str, tuple[str, ...]] = {"": ("GET", "HEAD")}
-    for route in ALL_ROUTES:
-        names = (PAGES if route in DEMO_ROUTES else NAMES) if route.pinned else [""]
-        for path in (route.template.replace("{protocol}", name) for name in names):
-            found[path] = (*found.get(path, ()), route.method.upper())
+    for one in operations_of(table):
+        for name in one.names or ("",):
+            path = one.path.replace("{protocol}", name)
+            found[path] = (*found.get(path, ()), one.method)
     return found
 
 

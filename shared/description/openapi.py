@@ -1,16 +1,12 @@
 """The OpenAPI 3.1 document, built from the table of routes, the table of protocols and the errors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import replace
+from inspect import cleandoc
+from typing import Protocol as TypingProtocol
 
-from shared.description.content_routes import CONTENT_ROUTES
-from shared.description.demo_routes import DEMO_ROUTES
-from shared.description.feedback_routes import FEEDBACK_ROUTES
-from shared.description.history_routes import HISTORY_ROUTES
-from shared.description.mcp_routes import MCP_ROUTES
-from shared.description.openai_routes import OPENAI_ROUTES
-from shared.description.rai_routes import RAI_ROUTES
-from shared.description.routes import ABOUT_THE_APP, ROUTES, Answer, ChatRoute, ErrorType, Parameter, PlainRoute, Route
-from shared.description.run_routes import PENDING, RUN_PARAMETERS, RUN_ROUTES
+import msgspec
+
 from shared.description.schemas import (
     STRING,
     Schema,
@@ -23,35 +19,155 @@ from shared.description.schemas import (
     record,
     ref,
 )
-from shared.errors import NotSignedIn, Overloaded, RateLimited, SwitchboardError
+from shared.errors import (
+    InternalError,
+    NotConfigured,
+    NotSignedIn,
+    Overloaded,
+    RateLimited,
+    SwitchboardError,
+    Unavailable,
+)
 from shared.runtime.host_file import ROUTE_PREFIX
 from shared.runtime.version import VERSION
+from shared.wire.ai_chat import AI_CHAT
+from shared.wire.described import (
+    RECORD,
+    WHOLE,
+    Answer,
+    Description,
+    ErrorType,
+    Parameter,
+    Question,
+    description_of,
+    one_of_these,
+)
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
+from shared.wire.own_routes import OWN_ROUTES
 from shared.wire.protocol import Protocol
-from shared.wire.table import PROTOCOLS
+from shared.wire.run_body import PENDING, RUN_PARAMETERS
+from shared.wire.table import NAMES, PROTOCOLS
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
-ALL_ROUTES: tuple[ChatRoute | PlainRoute, ...] = (
-    *(*ROUTES, *RUN_ROUTES, *CONTENT_ROUTES, *OPENAI_ROUTES),
-    *(*MCP_ROUTES, *DEMO_ROUTES, *HISTORY_ROUTES, *FEEDBACK_ROUTES, *RAI_ROUTES),
-)
-"""Every route of the app, in the document's order."""
+ABOUT_THE_APP = "service"
+"""Tag of the routes that need no sign-in."""
+CALLER_ERRORS: tuple[ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
+"""Errors of every route at which callers sign in."""
 
 
-def build_openapi(*, auth_mode: str = "none") -> Schema:
+class TableRoute(TypingProtocol):
+    """What is read of a line of the table of routes."""
+
+    @property
+    def methods(self) -> str:
+        """The HTTP methods, separated by spaces; empty for what no other route takes."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """The path, with its parameters."""
+        ...
+
+    @property
+    def handler(self) -> Callable[..., object]:
+        """What answers, and is described."""
+        ...
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol that the route speaks, if the path names none."""
+        ...
+
+    @property
+    def counted(self) -> bool:
+        """Whether requests are counted, and refused beyond a limit."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody signs in."""
+        ...
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One method of one route, and what it says of itself."""
+
+    method: str
+    """The method, in capitals."""
+    path: str
+    """The path as in the table; `{protocol}` stands for the name of each protocol."""
+    id: str
+    """The operation's id. If the path names a protocol, its name is appended."""
+    protocol: Protocol | None
+    """The protocol of the route, if the path names none; None: the body selects it, or the route speaks none."""
+    about: Description
+    """What it says of itself, with the errors that the door adds and a tag."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the path names the protocol."""
+        return self.path.startswith("{protocol}/")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of protocols that the path may have; empty: it names none."""
+        if not self.is_pinned:
+            return ()
+        return next((found.values for found in self.about.parameters if found.name == "protocol"), tuple(NAMES))
+
+
+def operations_of(table: Iterable[TableRoute]) -> Iterator[Operation]:
+    """Yield each method of each route, in the order of the table."""
+    for route in table:
+        for method in route.methods.split():
+            about = OWN_ROUTES.get((method, route.path)) or description_of(route.handler)
+            errors = (*(() if route.is_open else CALLER_ERRORS), *((RateLimited,) if route.counted else ()))
+            tag = about.tag or (ABOUT_THE_APP if route.is_open else route.protocol or "")
+            about = replace(about, tag=tag, errors=(*errors, *about.errors))
+            made = Operation(
+                method,
+                route.path,
+                about.operation or route.handler.__name__,
+                NAMES[route.protocol] if route.protocol else None,
+                about,
+            )
+            yield _head(made) if method == "HEAD" else made
+
+
+def _head(get: Operation) -> Operation:
+    """A look at the headers of what GET sends."""
+    title, _ = _texts(get.about)
+    about = replace(
+        get.about,
+        text=f"{title}: the headers alone.\n\nSends the headers of GET without the body.",
+        answers={status: Answer(get.about.answers[status].description) for status in (200, 304)},
+        parameters=tuple(parameter for parameter in get.about.parameters if parameter.place == "path"),
+        visible=False,
+    )
+    return replace(get, id=get.id.replace("get_", "head_", 1), about=about)
+
+
+def _texts(about: Description) -> tuple[str, str]:
+    """Return the title and the description of a route."""
+    title, _, description = cleandoc(about.text).partition("\n")
+    return title.removesuffix("."), " ".join(description.split())
+
+
+def build_openapi(table: Iterable[TableRoute], *, auth_mode: str = "none") -> Schema:
     """Build the document. Its server is a relative URL, since the app does not know its public name.
 
     Args:
+        table: The table of routes.
         auth_mode: `AUTH_MODE`, how callers sign in.
     """
     schemas = Schemas()
     paths: Schema = {}
     add_protocols(schemas, PROTOCOLS.values())
-    for path, method, operation in _operations(schemas):
+    for path, method, operation in _operations(table, schemas):
         paths.setdefault(path, {})[method] = operation
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
     document: Schema = {
@@ -116,35 +232,36 @@ def _tags() -> Iterator[Schema]:
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
-def _operations(schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
+def _operations(table: Iterable[TableRoute], schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of every route. A pinned chat route has one for each protocol."""
-    for route in ALL_ROUTES:
-        path = "/" + route.template.replace("{*", "{")
-        match route:
-            case PlainRoute():
-                yield path, route.method, _plain_operation(route, schemas)
-            case ChatRoute() if route.pinned:
-                for name, protocol in PROTOCOLS.items():
-                    yield path.replace("{protocol}", name), route.method, _chat_operation(route, [protocol], schemas)
-            case ChatRoute():
-                names = route.speaks or tuple(PROTOCOLS)
-                yield path, route.method, _chat_operation(route, [PROTOCOLS[name] for name in names], schemas)
+    for one in operations_of(table):
+        path, method, question = "/" + one.path.replace("{*", "{"), one.method.lower(), one.about.question
+        if question is None:
+            yield path, method, _plain_operation(one, schemas)
+        elif one.is_pinned:
+            for name, protocol in PROTOCOLS.items():
+                yield path.replace("{protocol}", name), method, _chat_operation(one, question, [protocol], schemas)
+        else:
+            protocols = [one.protocol] if one.protocol else [*PROTOCOLS.values()]
+            yield path, method, _chat_operation(one, question, protocols, schemas)
 
 
-def _plain_operation(route: PlainRoute, schemas: Schemas) -> Schema:
-    errors = _error_responses(route.errors, [] if route.method == "head" else [PROTOCOLS[route.errors_of]])
-    answers = {str(status): _plain_answer(answer, schemas) for status, answer in route.answers.items()}
-    more: Schema = {"parameters": _parameters(route.parameters, schemas)} if route.parameters else {}
-    if route.body:
-        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": schemas.of(route.body)}}}
-    return _about(route, route.operation, route.tag, route.summary) | more | {"responses": errors | answers}
+def _plain_operation(one: Operation, schemas: Schemas) -> Schema:
+    about, protocol = one.about, one.protocol or AI_CHAT
+    errors = _error_responses(about.errors, [] if one.method == "HEAD" else [protocol])
+    answers = {str(status): _plain_answer(answer, schemas, protocol) for status, answer in about.answers.items()}
+    more: Schema = {"parameters": _parameters(about.parameters, schemas)} if about.parameters else {}
+    if about.body:
+        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": schemas.of(about.body)}}}
+    title, _ = _texts(about)
+    return _about(about, one.id, about.tag, title) | more | {"responses": errors | answers}
 
 
-def _plain_answer(answer: Answer, schemas: Schemas) -> Schema:
+def _plain_answer(answer: Answer, schemas: Schemas, protocol: Protocol = AI_CHAT) -> Schema:
     response: Schema = {"description": answer.description}
     if answer.kind is not None:
         bodies = [answer, *([answer.also] if answer.also else [])]
-        response["content"] = {body.media_type: _body(body, schemas) for body in bodies}
+        response["content"] = {body.media_type: _body(body, schemas, protocol) for body in bodies}
     if answer.headers:
         response["headers"] = {
             header.name: {"description": header.description, "required": True, "schema": schemas.of(header.kind)}
@@ -153,8 +270,9 @@ def _plain_answer(answer: Answer, schemas: Schemas) -> Schema:
     return response
 
 
-def _body(answer: Answer, schemas: Schemas) -> Schema:
-    schema = schemas.of(answer.kind)
+def _body(answer: Answer, schemas: Schemas, protocol: Protocol) -> Schema:
+    shape, kind = protocol.shape, answer.kind
+    schema = schemas.of(shape.answer if kind is WHOLE else shape.record if kind is RECORD else kind)
     return _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
 
 
@@ -165,28 +283,26 @@ def _parameters(parameters: Iterable[Parameter], schemas: Schemas) -> list[Schem
             "in": parameter.place,
             "required": parameter.place == "path",
             "description": parameter.description,
-            "schema": schemas.of(parameter.kind),
+            "schema": schemas.of(one_of_these(parameter.values) if parameter.values else parameter.kind),
         }
         for parameter in parameters
     ]
 
 
-def _chat_operation(route: ChatRoute, protocols: Sequence[Protocol], schemas: Schemas) -> Schema:
-    pinned = protocols[0] if route.pinned else None
-    about = _about(
-        route,
-        f"{route.operation}_{pinned.name.replace('-', '_')}" if pinned else route.operation,
-        pinned.name if pinned else route.tag,
-        route.summary.format(title=pinned.title) if pinned else route.summary,
-    )
+def _chat_operation(one: Operation, question: Question, protocols: Sequence[Protocol], schemas: Schemas) -> Schema:
+    (title, _), operation, tag = _texts(one.about), one.id, one.about.tag
+    if one.is_pinned:
+        tag = protocols[0].name
+        operation, title = f"{operation}_{tag.replace('-', '_')}", f"{title} in {protocols[0].title}"
+    about = _about(one.about, operation, tag, f"{title} {'' if one.is_pinned else question.bare}".rstrip())
     body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{prefix_of(protocol)}Request") for protocol in protocols)}}
     for protocol in protocols:
         if protocol.takes_files:
             body[FORM_TYPE] = _form(protocol)
-    errors = dict.fromkeys((*route.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
-    answer: Schema = {"description": "The answer.", "content": _chat_content(route, protocols)}
+    errors = dict.fromkeys((*one.about.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
+    answer: Schema = {"description": "The answer.", "content": _chat_content(question, protocols)}
     answers: Schema = {"200": answer}
-    if not route.streams and any(protocol.answer for protocol in protocols):
+    if not question.streams and any(protocol.answer for protocol in protocols):
         about["parameters"] = _parameters(RUN_PARAMETERS, schemas)
         answers["202"] = _plain_answer(PENDING, schemas)
     return about | {
@@ -205,13 +321,13 @@ def _form(protocol: Protocol) -> Schema:
     }
 
 
-def _chat_content(route: ChatRoute, protocols: Sequence[Protocol]) -> Schema:
+def _chat_content(question: Question, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
-    team = "Team" if route.team else ""
-    whole = [protocol for protocol in protocols if protocol.answer and not route.streams]
+    team = "Team" if question.team else ""
+    whole = [protocol for protocol in protocols if protocol.answer and not question.streams]
     if whole:
         content[JSON_TYPE] = {"schema": any_of(ref(f"{prefix_of(protocol)}{team}Answer") for protocol in whole)}
-    on_demand = not route.team
+    on_demand = not question.team
     streaming = [
         protocol for protocol in protocols if protocol not in whole or (on_demand and protocol.shape.streams_on_demand)
     ]
@@ -236,9 +352,10 @@ def _stream(media_type: str, item: Schema, *, has_end: bool = False) -> Schema:
     return {"schema": schema, "x-itemSchema": item}
 
 
-def _about(route: Route, operation: str, tag: str, summary: str) -> Schema:
-    about: Schema = {"operationId": operation, "tags": [tag], "summary": summary, "description": route.description}
-    return about if route.visible else about | {"x-ms-visibility": "internal"}
+def _about(about: Description, operation: str, tag: str, title: str) -> Schema:
+    _, description = _texts(about)
+    made: Schema = {"operationId": operation, "tags": [tag], "summary": title, "description": description}
+    return made if about.visible else made | {"x-ms-visibility": "internal"}
 
 
 def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:

@@ -6,29 +6,19 @@ types that these refer to.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from shared.wire.chat_body import ChatBody
+from shared.wire.described import Kind
 from shared.wire.protocol import Protocol, Shape
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another object of an OpenAPI document."""
 
-type Kind = Any
-"""A type, with annotations or without."""
-
 STRING: Schema = {"type": "string"}
 NULL: Schema = {"type": "null"}
-
-Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""The type of a time in an answer."""
-
-
-def one_of_these(values: Iterable[str]) -> Kind:
-    """The type of one of these strings."""
-    return Annotated[str, Field(json_schema_extra={"enum": [*values]})]
 
 
 def ref(name: str) -> Schema:

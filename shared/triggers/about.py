@@ -1,25 +1,76 @@
 """Routes about the app itself: health, OpenAPI and Swagger documents, and what OpenAI's clients take for models."""
 
 import asyncio
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Annotated, Literal, NotRequired, TypedDict
 
+from pydantic import Field, with_config
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Json
-from shared.errors import NotConfigured, NotFound
+from shared.errors import InternalError, NotConfigured, NotFound
 from shared.runtime.features import is_there
-from shared.triggers.door import Call
+from shared.triggers.door import Call, Open, Route
 from shared.triggers.errors import json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.web.public_url import known_url
+from shared.wire.described import Answer, Description, describes
 from shared.wire.framing import encode_json
 from shared.wire.table import PROTOCOLS
 
 
-async def health(_request: Request) -> Response:
-    """`GET /health`: 200 if all parts that answers need are usable, else 503; the body has the state of each part."""
+@with_config(extra="allow")
+class Part(TypedDict):
+    """A part of the app, with further facts such as counts."""
+
+    kind: Annotated[str, Field(description="'embedded' or the service's name.")]
+    ok: bool
+    detail: Annotated[str, Field(description="What it is, or what is wrong and what to do.")]
+
+
+class Health(TypedDict):
+    """Whether the app can answer."""
+
+    status: Literal["ok", "degraded", "unavailable"]
+    parts: dict[str, Part]
+    protocols: NotRequired[list[str]]
+    error: NotRequired[Annotated[str, Field(description="What is wrong with the settings.")]]
+
+
+@with_config(extra="allow")
+class OpenapiDocument(TypedDict):
+    """A document in OpenAPI 3.1."""
+
+    openapi: Literal["3.1.0"]
+
+
+@with_config(extra="allow")
+class SwaggerDocument(TypedDict):
+    """A document in Swagger 2.0."""
+
+    swagger: Literal["2.0"]
+
+
+_document = partial(Description, errors=(InternalError,), visible=False)
+
+
+@describes(
+    Description(
+        {
+            200: Answer("Every part that answers need can be used.", Health),
+            503: Answer("A part cannot be used, or a setting is missing or wrong.", Health),
+        },
+        errors=(InternalError,),
+    )
+)
+async def get_health(_request: Request) -> Response:
+    """Get the health of the app.
+
+    Whether the app can answer, and which part cannot.
+    """
     try:
         service = await app.get_service()
     except NotConfigured as error:
@@ -41,14 +92,24 @@ async def health(_request: Request) -> Response:
     return json_response(body, status=200 if usable else 503)
 
 
-async def openapi(_request: Request) -> Response:
-    """`GET /openapi.json`: the OpenAPI 3.1 document."""
-    return Response(await asyncio.to_thread(_openapi_json, _auth_mode()), media_type="application/json")
+@describes(_document({200: Answer("The description.", OpenapiDocument)}))
+async def get_openapi(request: Request) -> Response:
+    """This description in OpenAPI 3.1.
+
+    What the app offers, for tools.
+    """
+    document = await asyncio.to_thread(_openapi_json, request.state.table, _auth_mode())
+    return Response(document, media_type="application/json")
 
 
-async def swagger(_request: Request) -> Response:
-    """`GET /swagger.json`: the Swagger 2.0 document."""
-    return Response(await asyncio.to_thread(_swagger_json, _auth_mode(), _public_url()), media_type="application/json")
+@describes(_document({200: Answer("The description.", SwaggerDocument)}))
+async def get_swagger(request: Request) -> Response:
+    """This description in Swagger 2.0.
+
+    What the app offers, for tools.
+    """
+    document = await asyncio.to_thread(_swagger_json, request.state.table, _auth_mode(), _public_url())
+    return Response(document, media_type="application/json")
 
 
 def _auth_mode() -> str:
@@ -60,11 +121,11 @@ def _auth_mode() -> str:
 
 
 @cache
-def _openapi_json(auth_mode: str) -> bytes:
+def _openapi_json(routes: Sequence[Route | Open], auth_mode: str) -> bytes:
     """Build the OpenAPI document, once per process. This is slow: call it in a thread."""
     from shared.description.openapi import build_openapi
 
-    return encode_json(build_openapi(auth_mode=auth_mode))
+    return encode_json(build_openapi(routes, auth_mode=auth_mode))
 
 
 def _public_url() -> str | None:
@@ -76,7 +137,7 @@ def _public_url() -> str | None:
 
 
 @cache
-def _swagger_json(auth_mode: str, public_url: str | None) -> bytes:
+def _swagger_json(routes: Sequence[Route | Open], auth_mode: str, public_url: str | None) -> bytes:
     """Build the Swagger document, once per process. This is slow: call it in a thread.
 
     It names the host only if that is known for certain; a request header could be forged.
@@ -84,17 +145,17 @@ def _swagger_json(auth_mode: str, public_url: str | None) -> bytes:
     from shared.description.openapi import build_openapi
     from shared.description.swagger import to_swagger
 
-    return encode_json(to_swagger(build_openapi(auth_mode=auth_mode), known_url(public_url)))
+    return encode_json(to_swagger(build_openapi(routes, auth_mode=auth_mode), known_url(public_url)))
 
 
-async def models(call: Call) -> Response:
-    """`GET /v1/models`: all that a request may name as its `model`."""
+async def list_models(call: Call) -> Response:
+    """List all that a request may name as its `model`."""
     names = _models(call)
     return json_response({"object": "list", "data": [_model(name) for name in names]})
 
 
-async def model(call: Call) -> Response:
-    """`GET /v1/models/{id}`: one of them."""
+async def get_model(call: Call) -> Response:
+    """Get one of them."""
     names, name = _models(call), call.id
     if name not in names:
         raise NotFound(f"model: there is none of that name here. There are: {', '.join(names)}.")

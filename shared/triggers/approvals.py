@@ -5,19 +5,21 @@ An approver, a queue or a workflow decides here; who asked can decide in the cha
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 from urllib.parse import quote
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Decision, Json
-from shared.errors import NotFound
+from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
 from shared.identity import may_approve
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import json_response
 from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
+from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader, read_limit
 
 if TYPE_CHECKING:
@@ -43,9 +45,26 @@ def _to_page(request: Request) -> Response | None:
     return _require_approvals(request)
 
 
+_APPROVAL = Parameter("path", "id", "The approval's id.")
+_describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
+
+
+@describes(
+    _describes(
+        {200: Answer("The open approvals.", Approvals)},
+        (
+            Parameter("query", "limit", "Approvals in a page, at most.", Annotated[int, Field(ge=1)]),
+            Parameter("query", "after", "Where the page begins: `next` of the page before."),
+        ),
+        errors=(NotFound, TooSlow, BadRequest),
+    )
+)
 @checked_first(_require_approvals)
 async def list_approvals(call: Call) -> Response:
-    """`GET /approvals`: the caller's open approvals; for approvers those of all."""
+    """List the calls of tools that wait for consent.
+
+    Those that the caller has asked for; for approvers (`APPROVERS`) those of all.
+    """
     from shared.runs.approvals import MOST_LISTED, list_approvals
 
     runs, decider = await _parts(call)
@@ -55,18 +74,43 @@ async def list_approvals(call: Call) -> Response:
     return _response({"approvals": [_shown(one) for one in listed], "next": end})
 
 
+@describes(
+    _describes(
+        {
+            200: Answer("The approval.", Approval),
+            303: Answer(
+                "The playground's page of it, for a browser (`Accept: text/html`), where the playground is on."
+            ),
+        },
+        (_APPROVAL,),
+    )
+)
 @checked_first(_to_page)
-async def approval(call: Call) -> Response:
-    """`GET /approvals/{id}`: one approval, and what has come of it; for a browser the playground's page of it."""
+async def get_approval(call: Call) -> Response:
+    """Get an approval.
+
+    How it stands, and what has come of the call.
+    """
     from shared.runs.approvals import find_approval
 
     runs, decider = await _parts(call)
     return _response(_shown(await find_approval(runs.consents.store, _id_of(call.request), decider)))
 
 
+@describes(
+    _describes(
+        {200: Answer("The approval as it is now.", Approval)},
+        (_APPROVAL,),
+        errors=(NotFound, TooSlow, BadRequest, Decided, TooLarge),
+        body=ApprovalDecision,
+    )
+)
 @checked_first(_require_approvals)
 async def decide_approval(call: Call) -> Response:
-    """`POST /approvals/{id}`: decide about a call. The same answer twice is one; another is a 409."""
+    """Agree to a call of a tool, or refuse it.
+
+    The answer that waits for it goes on. The same decision again changes nothing; another is a 409.
+    """
     runs, decider = await _parts(call)
     body = await call.read(partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE))
     decided = ApprovalDecision.read(body.json)

@@ -15,7 +15,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.errors import NotConfigured
 from shared.runs.begin import Arrival, Followed, keeping_of, outlives
-from shared.triggers.door import Call, Check, checked_first
+from shared.triggers.door import Call, Check, Handler, checked_first
 from shared.triggers.errors import deadline_of, json_response
 from shared.triggers.reading_runs import address_of, shown_later
 from shared.turns.accept import AcceptedRequest, RouteOptions, accept
@@ -28,6 +28,7 @@ from shared.web.streaming import (
     until_disconnected,
 )
 from shared.wire.ai_chat import AI_CHAT
+from shared.wire.described import CHAT_ERRORS, Description, Question, describes
 from shared.wire.prefer import Preferences, read_key, read_preferences
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.request_body import Body
@@ -59,37 +60,72 @@ def _said_by_settings() -> tuple[str, Collection[str]]:
     return settings.chat_default_protocol, settings.messages_for
 
 
+def _question(route: RouteOptions, bare: str = "in the protocol that the body speaks") -> Callable[[Handler], Handler]:
+    """Decorate the handler of a question.
+
+    Args:
+        route: What the route says of the request.
+        bare: For the route's title: which protocol it speaks where its path names none.
+    """
+
+    def decorate(handler: Handler) -> Handler:
+        described = Description(
+            errors=CHAT_ERRORS,
+            tag="chat",
+            visible=not route.streams,
+            question=Question(team=route.team, streams=route.streams, bare=bare),
+        )
+        return checked_first(_resolves(route))(describes(described)(handler))
+
+    return decorate
+
+
 _WHOLE, _STREAM, _ALONE = RouteOptions(), RouteOptions(streams=True), RouteOptions(single_turn=True)
 _TEAM, _TEAM_STREAM = RouteOptions(team=True), RouteOptions(team=True, streams=True)
 
 
-@checked_first(_resolves(_WHOLE))
+@_question(_WHOLE)
 async def chat(call: Call) -> Response:
-    """`POST /chat`: the answer as one JSON document, or as a stream if the body asks for it."""
+    """Answer a conversation.
+
+    Answers the last message of a conversation, with citations.
+    """
     return await _answered(call, _WHOLE)
 
 
-@checked_first(_resolves(_ALONE))
-async def ask(call: Call) -> Response:
-    """`POST /ask`: answer the last message alone."""
-    return await _answered(call, _ALONE)
-
-
-@checked_first(_resolves(_STREAM))
+@_question(_STREAM)
 async def chat_stream(call: Call) -> Response:
-    """`POST /chat/stream`: the answer as a stream."""
+    """Stream an answer to a conversation.
+
+    The answer comes in records while it is made. A failure after the first record is sent as the last record.
+    """
     return await _answered(call, _STREAM)
 
 
-@checked_first(_resolves(_TEAM))
-async def team_batch(call: Call) -> Response:
-    """`POST /multi-agent-chat/batch`: the messages of all agents in one array."""
+@_question(_ALONE, "in the RAG chat protocol")
+async def ask(call: Call) -> Response:
+    """Answer a single question.
+
+    Answers the last message and ignores earlier ones.
+    """
+    return await _answered(call, _ALONE)
+
+
+@_question(_TEAM, "in Semantic Kernel's shape")
+async def multi_agent_chat(call: Call) -> Response:
+    """Let a team of agents answer.
+
+    The messages of all agents, in one array. A failed agent sends the reason; the others still answer.
+    """
     return await _answered(call, _TEAM)
 
 
-@checked_first(_resolves(_TEAM_STREAM))
-async def team_stream(call: Call) -> Response:
-    """`POST /multi-agent-chat/stream`: stream each agent's message as soon as it is complete."""
+@_question(_TEAM_STREAM, "in Semantic Kernel's shape")
+async def multi_agent_chat_stream(call: Call) -> Response:
+    """Stream the answers of a team of agents.
+
+    Each agent's message is sent as a whole, as soon as it is complete.
+    """
     return await _answered(call, _TEAM_STREAM)
 
 

@@ -4,11 +4,14 @@ from collections.abc import Callable
 from copy import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from pydantic import Field
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller
+from shared.errors import BadRequest, NotFound
 from shared.history import (
     MAX_LISTED,
     Conversation,
@@ -24,16 +27,71 @@ from shared.history.sharing import stop_sharing
 from shared.triggers.door import Call
 from shared.triggers.errors import json_response
 from shared.wire import history_body as bodies
+from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
 from shared.wire.request_body import JsonReader
 
 
-async def list_chats(call: Call) -> Response:
-    """`GET /chat-history`: list the caller's chats, newest first, a page at a time.
+class Chat(TypedDict):
+    """A chat, as in a list of chats."""
 
-    With `search`, those that have its words; a page may then have few or none, and name a next one all the same.
-    Of those that all callers share who do not sign in, ChatUI, which names a mode, gets only its own: it opens the
-    newest by itself.
+    id: str
+    title: str
+    lastMessage: Annotated[str, Field(description="The beginning of the last message; empty if there is none.")]
+    lastUpdated: Time
+    messageCount: int
+    mode: bodies.ChatMode
+    pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
+
+
+class ChatMessage(TypedDict):
+    """A stored message."""
+
+    id: str
+    content: str
+    role: bodies.MessageRole
+    timestamp: Annotated[str, Field(description="As its writer sent it.")]
+    agentName: NotRequired[str]
+    agentIdentifier: NotRequired[str]
+    toolCall: NotRequired[Any]
+    toolCallId: NotRequired[str]
+    finishReason: NotRequired[
+        Annotated[str, Field(description="Why the answer is incomplete; missing if it ended with 'stop'.")]
+    ]
+    context: NotRequired[
+        Annotated[Any, Field(description="As its writer sent it, such as an answer's sources and thoughts.")]
+    ]
+
+
+CHAT_ID = Parameter("path", "id", "The chat's id.")
+_PAGE = (
+    Parameter("query", "mode", "The kind of chat.", bodies.ChatMode),
+    Parameter(
+        "query",
+        "limit",
+        "The number of chats in a page, at most.",
+        Annotated[int, Field(ge=1, le=MAX_LISTED, default=MAX_LISTED)],
+    ),
+    Parameter(
+        "query",
+        "search",
+        "Only chats whose title and texts have these words. A page looks at so many chats, and may have none of them.",
+        Annotated[str, Field(max_length=bodies.LONGEST_SEARCH)],
+    ),
+    Parameter("query", "pinned", "Only pinned chats.", Literal["true"]),
+    Parameter("query", "cursor", "Where the page begins, as the `Link` header of the page before says."),
+)
+of_history = partial(Description, tag="history", errors=(BadRequest, NotFound))
+"""A description of a route of chats."""
+
+
+@describes(of_history({200: Answer("The chats.", list[Chat])}, _PAGE))
+async def list_chats(call: Call) -> Response:
+    """List the caller's chats.
+
+    The newest first, of one mode or of all. If there are more, the header `Link` names the next page.
     """
+    # Of the chats that all callers share who do not sign in, ChatUI, which names a mode, gets only its own: it opens
+    # the newest by itself.
     history, owner = call.service.history, call.owner
     page = bodies.read_page(call.request.query_params)
     if page.search:
@@ -53,29 +111,53 @@ async def list_chats(call: Call) -> Response:
     return response
 
 
+@describes(of_history({201: Answer("The chat.", Chat)}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))
 async def start_chat(call: Call) -> Response:
-    """`POST /chat-history`: start a chat; the response is its entry in the list."""
+    """Start a chat.
+
+    Makes an empty chat. Later requests can use its id.
+    """
     body = await call.read(partial(JsonReader, example=bodies.NEW_CHAT_EXAMPLE))
     chat = await call.service.history.create(call.owner, *bodies.parse_new_chat(body.json))
     return json_response(bodies.conversation_json(chat), status=201)
 
 
-async def chat_messages(call: Call) -> Response:
-    """`GET /chat-history/{id}/messages`: list the messages of a chat, oldest first."""
+@describes(of_history({200: Answer("The messages.", list[ChatMessage])}, (CHAT_ID,)))
+async def get_chat_messages(call: Call) -> Response:
+    """Get the messages of a chat.
+
+    The oldest first.
+    """
     messages = await call.service.history.messages(call.owner, call.id)
     return json_response([bodies.message_json(message) for message in messages])
 
 
+@describes(
+    of_history(
+        {200: Answer("The chat as it is now.", Chat)},
+        (CHAT_ID,),
+        errors=(NotFound, *BODY_ERRORS),
+        body=bodies.MessagesBody,
+    )
+)
 async def update_chat(call: Call) -> Response:
-    """`PUT /chat-history/{id}`: write messages, rename or pin a chat; the response is its entry in the list."""
+    """Add messages to a chat, update them, rename or pin it.
+
+    A message replaces the one with the same id, or is added at the end. Other messages stay, and so does the title
+    unless there is a new one. A pin alone does not change when the chat was last updated.
+    """
     body = await call.read(partial(JsonReader, bodies.HISTORY_BODY_LIMIT, bodies.MESSAGES_EXAMPLE))
     update = bodies.parse_update(body.json, datetime.now(UTC))
     chat = await call.service.history.write(call.owner, call.id, *update)
     return json_response(bodies.conversation_json(chat))
 
 
+@describes(of_history({204: Answer("The chat is deleted.")}, (CHAT_ID, _PAGE[0])))
 async def delete_chat(call: Call) -> Response:
-    """`DELETE /chat-history/{id}`: delete a chat with its messages."""
+    """Delete a chat.
+
+    Deletes the chat with all its messages.
+    """
     bodies.read_mode(call.request.query_params.get("mode"))  # validated only: the id identifies the chat
     await delete_all_of(call.service.history, call.owner, call.id)
     return Response(status_code=204)

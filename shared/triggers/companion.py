@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncGenerator
 from functools import partial
+from typing import Annotated, TypedDict
 
+from pydantic import Field
 from starlette.responses import Response
 
 from shared.chat_types import RequestContext
 from shared.core.running_turn import RunningTurn
-from shared.errors import NotConfigured
+from shared.errors import NotConfigured, TooSlow
 from shared.events import Failed
-from shared.guard import SafetyEvent
+from shared.guard import SafetyEvent as Event
 from shared.guard.companion import analyse
 from shared.triggers.door import Call
 from shared.triggers.errors import json_response
@@ -19,15 +21,120 @@ from shared.web.streaming import (
     TurnResponse,
     cancelled_on_disconnect,
 )
-from shared.wire.protocol import error_record
-from shared.wire.rai_body import ANALYSIS_EXAMPLE, ANALYSIS_LINES, EVENTS, analysis_json, event_json, parse_analysis
+from shared.wire.described import BODY_ERRORS, Answer, Description, describes
+from shared.wire.protocol import ErrorText, error_record
+from shared.wire.rai_body import (
+    ANALYSIS_EXAMPLE,
+    ANALYSIS_LINES,
+    EVENTS,
+    MAX_EVENTS,
+    RequestEventBody,
+    SourceWord,
+    TextBody,
+    analysis_json,
+    event_json,
+    parse_analysis,
+)
 from shared.wire.request_body import JsonReader
 
+_Bytes = Annotated[int, Field(description="In UTF-8 bytes of that text.")]
 
-async def rai_analyze(call: Call) -> Response:
-    """`POST /rai/analyze`: return whether anything is blocked, and all events of the safety service."""
+
+class _Place(TypedDict):
+    sourceType: SourceWord
+    messageId: Annotated[
+        str, Field(description="The message of a prompt, the choice of an answer, or the realtime item.")
+    ]
+    contentIndex: Annotated[int, Field(description="Index of the content in it.")]
+
+
+class SafetyRange(_Place):
+    """The range that was analysed."""
+
+    startOffset: _Bytes
+    endOffset: _Bytes
+
+
+class SafetyHarm(TypedDict):
+    """How harmful it is."""
+
+    harmCategory: Annotated[str, Field(description="The kind of harm, such as 'HATE'.")]
+    isDetected: bool
+    severity: Annotated[int, Field(description="0 to 7.")]
+    riskLevel: Annotated[str, Field(description="'LOW', 'MEDIUM' or 'HIGH'.")]
+
+
+class SafetyFinding(TypedDict):
+    """What one analysis found."""
+
+    result: Annotated[str, Field(description="'OK', or 'NoModel' if there was no model for the analysis.")]
+    isBlocking: Annotated[bool, Field(description="Whether the policy blocks it.")]
+    kind: Annotated[str, Field(description="The kind of task, such as 'HARM_CATEGORY'.")]
+    harmCategoryTaskResult: SafetyHarm
+
+
+class SafetyResult(TypedDict):
+    """The results for a range of a text."""
+
+    offset: SafetyRange
+    harmCategoryTaskResults: list[SafetyFinding]
+
+
+class SafetyWatermark(_Place):
+    """A text is analysed and safe up to here."""
+
+    offset: _Bytes
+
+
+class SafetyCompletion(TypedDict):
+    """The analysis is over."""
+
+    end_reason: Annotated[str, Field(description="'END_REASON_END_OF_STREAM' if everything was analysed.")]
+    error_description: Annotated[str, Field(description="The error; empty if there was none.")]
+
+
+class SafetyEvent(TypedDict, total=False):
+    """An event of the safety service: one of these. An empty object in a stream is a keep-alive."""
+
+    analysisResult: SafetyResult
+    watermark: SafetyWatermark
+    completion: SafetyCompletion
+
+
+class SafetyAnalysis(TypedDict):
+    """A complete analysis."""
+
+    blocked: Annotated[
+        bool, Field(description="Whether the policy blocks anything. False only if everything was analysed.")
+    ]
+    events: list[SafetyEvent]
+
+
+_Items = Annotated[list[TextBody | RequestEventBody], Field(min_length=1, max_length=MAX_EVENTS)]
+
+
+class SafetyConversation(TypedDict):
+    """One conversation, in order."""
+
+    events: _Items
+
+
+_describes = partial(
+    Description,
+    tag="safety",
+    errors=(*BODY_ERRORS, TooSlow),
+    body=TextBody | RequestEventBody | SafetyConversation | _Items,
+)
+
+
+@describes(_describes({200: Answer("The analysis.", SafetyAnalysis)}))
+async def analyze_safety(call: Call) -> Response:
+    """Analyze a text or a conversation for harm.
+
+    Forwards it to the safety service, and returns whether anything is blocked, and all results.
+    """
     analysis = await _start_analysis(call)
-    events: list[SafetyEvent] = []
+    events: list[Event] = []
     async with cancelled_on_disconnect(call.request, analysis):
         async for event in analysis.events():
             if isinstance(event, Failed):
@@ -36,8 +143,16 @@ async def rai_analyze(call: Call) -> Response:
     return json_response(analysis_json(events))
 
 
-async def rai_analyze_stream(call: Call) -> Response:
-    """`POST /rai/analyze/stream`: stream each event as soon as it arrives."""
+@describes(
+    _describes(
+        {200: Answer("The events.", SafetyEvent | ErrorText, ANALYSIS_LINES.content_type, streams=True)}, visible=False
+    )
+)
+async def analyze_safety_stream(call: Call) -> Response:
+    """Stream an analysis for harm.
+
+    The events of the safety service as they arrive. A failure after the first event is sent as the last record.
+    """
     analysis = await _start_analysis(call)
     async with cancelled_on_disconnect(call.request, analysis):
         failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
@@ -46,7 +161,7 @@ async def rai_analyze_stream(call: Call) -> Response:
     return TurnResponse(_lines(analysis), {"content-type": ANALYSIS_LINES.content_type}, analysis)
 
 
-async def _start_analysis(call: Call) -> RunningTurn[SafetyEvent]:
+async def _start_analysis(call: Call) -> RunningTurn[Event]:
     """Read and check the request, and start to forward it to the safety service."""
     reader = partial(JsonReader, example=ANALYSIS_EXAMPLE, list_key=EVENTS)
     buffers = parse_analysis((await call.read(reader)).json)
@@ -65,11 +180,11 @@ async def _start_analysis(call: Call) -> RunningTurn[SafetyEvent]:
     return analysis
 
 
-def _is_result(event: SafetyEvent | Failed) -> bool:
+def _is_result(event: Event | Failed) -> bool:
     return not isinstance(event, Failed)
 
 
-async def _lines(analysis: RunningTurn[SafetyEvent]) -> AsyncGenerator[bytes]:
+async def _lines(analysis: RunningTurn[Event]) -> AsyncGenerator[bytes]:
     """Yield the events as JSON lines, one chunk of bytes per batch; a failure is the last line."""
     async for batch in analysis.batches(KEEP_ALIVE_SECONDS):
         records = [

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from copy import replace
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -10,11 +11,12 @@ from starlette.types import Receive, Scope, Send
 
 from shared.documents.own import access_with_own
 from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
-from shared.errors import SwitchboardError
+from shared.errors import NotAllowed, NotFound, RateLimited, SwitchboardError, TooSlow
 from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import NotPartial, Part, select_part
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.table import resolve
+from shared.wire.described import Answer, Description, Parameter, describes
+from shared.wire.table import NAMES, resolve
 
 _log = logging.getLogger("switchboard.content")
 
@@ -24,9 +26,42 @@ def _check_protocol(request: Request) -> None:
     resolve(request.path_params.get("protocol"), "", AI_CHAT.name)
 
 
+_PATH = (
+    Parameter("path", "path", "The document's path as answers cite it, with or without '#page=…'."),
+    Parameter("header", "Range", "The bytes to send, such as 'bytes=0-1023'."),
+)
+_PROTOCOL = Parameter(
+    "path", "protocol", "The name of a protocol; the answer does not depend on it.", values=tuple(NAMES)
+)
+_DESCRIPTION = Description(
+    {
+        200: Answer("The document.", bytes, "*/*"),
+        206: Answer("The part that was asked for.", bytes, "*/*"),
+        304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since."),
+        416: Answer("The document has no such part; Content-Range contains its size in bytes."),
+    },
+    _PATH,
+    errors=(NotAllowed, RateLimited, TooSlow, NotFound),
+    tag="documents",
+)
+
+
+@describes(replace(_DESCRIPTION, parameters=(_PROTOCOL, *_PATH), visible=False))
 @checked_first(_check_protocol)
-async def content(call: Call) -> Response:
-    """`GET /content/{path}`, also below the name of a protocol: a source document, or a part of it."""
+async def get_pinned_content(call: Call) -> Response:
+    """Get a source document.
+
+    Sends a document that an answer cites, as a whole or in part.
+    """
+    return await get_content(call)
+
+
+@describes(_DESCRIPTION)
+async def get_content(call: Call) -> Response:
+    """Get a source document.
+
+    Sends a document that an answer cites, as a whole or in part.
+    """
     request, service = call.request, call.service
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_with_own(call.caller, call.settings)

@@ -2,20 +2,23 @@
 
 from datetime import UTC, datetime
 from functools import partial
+from typing import Annotated, Any, TypedDict
 
+from pydantic import Field, with_config
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.errors import BadRequest, NotFound
+from shared.errors import BadRequest, InternalError, NotConfigured, NotFound, TooLarge
 from shared.history import UNTITLED, Mode, Page, is_session_id
-from shared.triggers.chat_history import chats_that, delete_all_of
+from shared.triggers.chat_history import CHAT_ID, chats_that, delete_all_of
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import json_response
 from shared.wire import demo_page as bodies
+from shared.wire.described import Answer, Description, Kind, Parameter, describes
 from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page
 from shared.wire.request_body import JsonReader
-from shared.wire.table import require_demo_protocol
+from shared.wire.table import DEMO_NAMES, require_demo_protocol
 
 
 def require_demo(request: Request) -> None:
@@ -23,22 +26,106 @@ def require_demo(request: Request) -> None:
     request.state.protocol = require_demo_protocol(request.path_params["protocol"])
 
 
+@with_config(extra="allow")
+class DemoConfig(TypedDict):
+    """The options that the page shows."""
+
+
+class DemoScopes(TypedDict):
+    """A request for a token."""
+
+    scopes: list[str]
+
+
+class DemoAuthSetup(TypedDict):
+    """How users of the page sign in."""
+
+    useLogin: Annotated[bool, Field(description="Whether the page signs users in.")]
+    requireAccessControl: bool
+    enableUnauthenticatedAccess: bool
+    msalConfig: Annotated[dict[str, Any], Field(description="Configuration of MSAL.js.")]
+    loginRequest: DemoScopes
+    tokenRequest: DemoScopes
+
+
+class DemoListedChat(TypedDict):
+    """A chat in the list."""
+
+    id: str
+    entra_oid: str
+    title: str
+    timestamp: Annotated[int, Field(description="When it was last written, in Unix milliseconds.")]
+
+
+class DemoChats(TypedDict):
+    """The chats that the page has kept."""
+
+    sessions: list[DemoListedChat]
+    continuation_token: Annotated[str | None, Field(description="Where the next page of the list begins.")]
+
+
+_Answer = Annotated[
+    dict[str, Any], Field(description="The answer as it came, in the shape of every version of the page.")
+]
+
+
+class DemoChat(TypedDict):
+    """A chat: each question with its answer."""
+
+    id: str
+    entra_oid: str
+    answers: list[Annotated[list[str | _Answer], Field(min_length=2, max_length=2)]]
+
+
+DEMO_PROTOCOL = Parameter("path", "protocol", "A protocol that the page speaks.", values=tuple(DEMO_NAMES))
+_OPEN_ERRORS = (NotFound, InternalError, NotConfigured)
+
+
+def _setup(kind: Kind) -> Description:
+    answers = {200: Answer("The answer.", kind)}
+    return Description(answers, (DEMO_PROTOCOL,), errors=_OPEN_ERRORS, visible=False)
+
+
+_of_chats = partial(Description, errors=(BadRequest, NotFound), tag="history", visible=False)
+
+
+@describes(_setup(DemoConfig))
 @checked_first(require_demo)
-async def demo_config(_request: Request) -> Response:
-    """`GET /{protocol}/config`: the options that the page shows. Open to all: the page asks before anyone signs in."""
+async def get_demo_config(_request: Request) -> Response:
+    """Get the options of the demo's page.
+
+    For the web page of azure-search-openai-demo.
+    """
     service = await app.get_service()
     return json_response(bodies.config_json(service.settings, sees_images=service.sees_images))
 
 
+@describes(_setup(DemoAuthSetup))
 @checked_first(require_demo)
-async def demo_auth_setup(_request: Request) -> Response:
-    """`GET /{protocol}/auth_setup`: how users of the page sign in. Open to all, as above."""
+async def get_demo_auth_setup(_request: Request) -> Response:
+    """Get how users of the demo's page sign in.
+
+    For the web page of azure-search-openai-demo.
+    """
     return json_response(bodies.auth_setup_json(app.get_settings()))
 
 
+@describes(
+    _of_chats(
+        {200: Answer("The chats.", DemoChats)},
+        (
+            DEMO_PROTOCOL,
+            Parameter("query", "count", "How many chats.", Annotated[int, Field(ge=1, le=bodies.MAX_DEMO_CHATS)]),
+            Parameter("query", "continuationToken", "The token of the list before."),
+        ),
+    )
+)
 @checked_first(require_demo)
 async def list_demo_chats(call: Call) -> Response:
-    """`GET /{protocol}/chat_history/sessions`: the caller's chats that the page has kept, newest first."""
+    """List the caller's chats that the demo's page has kept.
+
+    The newest first.
+    """
     query = call.request.query_params
     count = query.get("count", "10")
     if not (len(count) <= 3 and count.isascii() and count.isdigit() and 1 <= int(count) <= bodies.MAX_DEMO_CHATS):
@@ -49,16 +136,31 @@ async def list_demo_chats(call: Call) -> Response:
     return json_response(bodies.demo_chats_json(chats, call.caller.oid or "", int(count)))
 
 
+@describes(_of_chats({200: Answer("The chat.", DemoChat)}, (DEMO_PROTOCOL, CHAT_ID)))
 @checked_first(require_demo)
-async def demo_chat(call: Call) -> Response:
-    """`GET /{protocol}/chat_history/sessions/{id}`: the questions and answers of a chat."""
+async def get_demo_chat(call: Call) -> Response:
+    """Get a chat of the demo's page.
+
+    Each question with its answer, the oldest first.
+    """
     messages = await call.service.history.messages(call.owner, call.id)
     return json_response(bodies.demo_chat_json(call.id, call.caller.oid or "", messages))
 
 
+@describes(
+    _of_chats(
+        {201: Answer("The chat is kept.", dict[str, Any])},
+        (DEMO_PROTOCOL,),
+        errors=(BadRequest, NotFound, TooLarge),
+        body=bodies.DemoChatBody,
+    )
+)
 @checked_first(require_demo)
 async def keep_demo_chat(call: Call) -> Response:
-    """`POST /{protocol}/chat_history`: keep a chat. The page sends all of it after each answer."""
+    """Keep a chat of the demo's page.
+
+    The page sends the whole chat after each answer.
+    """
     history, owner = call.service.history, call.owner
     body = await call.read(partial(JsonReader, HISTORY_BODY_LIMIT, bodies.CHAT_EXAMPLE))
     chat_id, messages = bodies.parse_demo_chat(body.json, datetime.now(UTC))
@@ -69,14 +171,22 @@ async def keep_demo_chat(call: Call) -> Response:
     return json_response({}, status=201)
 
 
+@describes(_of_chats({204: Answer("The chat is deleted.")}, (DEMO_PROTOCOL, CHAT_ID)))
 @checked_first(require_demo)
 async def delete_demo_chat(call: Call) -> Response:
-    """`DELETE /{protocol}/chat_history/sessions/{id}`: delete a chat."""
+    """Delete a chat of the demo's page.
+
+    Deletes the chat with all its messages.
+    """
     await delete_all_of(call.service.history, call.owner, call.id)
     return Response(status_code=204)
 
 
+@describes(Description({}, (DEMO_PROTOCOL,), errors=_OPEN_ERRORS, visible=False))
 @checked_first(require_demo)
-async def demo_not_offered(_request: Request) -> Response:
-    """Refuse what the demo's own server can do and this app does not: speech."""
+async def demo_speech(_request: Request) -> Response:
+    """Say what the demo's server has and this app has not.
+
+    This app makes no speech.
+    """
     raise NotFound("This app makes no speech, and /config tells the page so.")

@@ -2,30 +2,85 @@
 
 import re
 from contextlib import suppress
+from functools import partial
+from typing import Annotated, Literal, NotRequired, TypedDict
 from unicodedata import normalize
 from urllib.parse import urlencode
 
+from pydantic import Field
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Access, Caller, Json
-from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name
-from shared.documents.listing import list_documents
+from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name, listing
 from shared.documents.own import MINE
-from shared.errors import BadRequest, NotAllowed, NotFound
+from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, TooLarge, TooSlow, Unreadable
 from shared.identity import access_of, may_write
 from shared.service import Service
 from shared.triggers.door import Call
 from shared.triggers.errors import json_response
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
-from shared.triggers.uploads import BytesReader, Upload, listed_json
+from shared.triggers.uploads import BytesReader, ListedDocument, Upload, listed_json
+from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""
 
 
-async def list_all_documents(call: Call) -> Response:
-    """`GET /documents`: the documents that the caller may see, by name, a page at a time."""
+class Documents(TypedDict):
+    """A page of the list of documents."""
+
+    documents: list[ListedDocument]
+    may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
+    why_no_own: Annotated[str | None, Field(description="Why nobody has documents of their own here; null: they can.")]
+
+
+class IndexedDocument(TypedDict):
+    """A document that is indexed."""
+
+    name: str
+    state: Literal["indexed"]
+    detail: Annotated[str, Field(description="How many passages, and what was not read.")]
+
+
+class UploadStep(TypedDict):
+    """A step of indexing a document."""
+
+    state: Annotated[str, Field(description="reading, embedding, writing; the last one: indexed or failed.")]
+    name: NotRequired[str]
+    detail: NotRequired[Annotated[str, Field(description="With the last state: how many passages, or why it failed.")]]
+
+
+class QueuedDocument(TypedDict):
+    """A document that will be indexed later."""
+
+    name: str
+    state: Literal["queued"]
+    detail: str
+
+
+_NAME = Parameter("path", "path", "The document's name: its path, as the list has it.")
+of_documents = partial(Description, tag="documents", errors=(NotAllowed, TooSlow, NotFound), visible=False)
+"""A description of a route of documents."""
+
+
+@describes(
+    of_documents(
+        {200: Answer("The documents.", Documents)},
+        (
+            Parameter("query", "search", "A part of the names."),
+            Parameter("query", "after", "Only names behind this one."),
+            Parameter("query", "limit", "Documents a page, 1 to 100.", Annotated[int, Field(ge=1, le=100)]),
+        ),
+        errors=(NotAllowed, TooSlow, BadRequest, TooLarge),
+        visible=True,
+    )
+)
+async def list_documents(call: Call) -> Response:
+    """List the documents.
+
+    The documents that the caller may see, by name. The Link header has the next page.
+    """
     service, settings = call.service, call.settings
     query = call.request.query_params
     limit = query.get("limit") or str(_MOST_LISTED)
@@ -34,7 +89,7 @@ async def list_all_documents(call: Call) -> Response:
     search, after = query.get("search", ""), query.get("after", "")
     if max(len(search), len(after)) > MAX_NAME_LENGTH:
         raise BadRequest(f"search, after: should have at most {MAX_NAME_LENGTH:,} characters.")
-    found = await list_documents(
+    found = await listing.list_documents(
         service.documents,
         access_of(call.caller, settings),
         service.retriever.extent,
@@ -52,8 +107,27 @@ async def list_all_documents(call: Call) -> Response:
     return response
 
 
+@describes(
+    of_documents(
+        {
+            200: Answer(
+                "It is indexed, or the steps that lead there.",
+                IndexedDocument,
+                also=Answer("The steps.", UploadStep, "application/x-ndjson", streams=True),
+            ),
+            202: Answer("The document is in its container, whose trigger indexes it.", QueuedDocument),
+        },
+        (_NAME, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
+        errors=(NotAllowed, TooSlow, NotFound, *BODY_ERRORS, AlreadyThere, Unreadable),
+    )
+)
 async def put_document(call: Call) -> Response:
-    """`PUT /documents/{path}`: index a document. Who accepts `application/x-ndjson` gets a line for each step."""
+    """Upload a document into the index.
+
+    The body is the document, of up to 20 MiB. Only the caller sees one whose name begins with mine/. Who accepts
+    application/x-ndjson gets a line for each step, and one for the outcome; the status is then 200 as soon as the first
+    step begins.
+    """
     from shared.ingestion.changes import check_name
 
     name = _name(call)
@@ -82,10 +156,17 @@ async def _put_own(call: Call, name: str, *, overwrite: bool) -> Response:
     return await upload.response(call.request)
 
 
+@describes(
+    of_documents(
+        {204: Answer("It is deleted.")},
+        (_NAME,),
+        errors=(NotAllowed, TooSlow, NotFound, BadRequest, AlreadyThere),
+    )
+)
 async def delete_document(call: Call) -> Response:
-    """`DELETE /documents/{path}`: delete the document of exactly this name, and what the index has of it.
+    """Delete a document.
 
-    `mine` are all documents of the caller's own.
+    Deletes the document of exactly this name from the index and from the store; `mine`: all of the caller's own.
     """
     from shared.ingestion.changes import delete
 

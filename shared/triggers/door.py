@@ -5,8 +5,9 @@ handler a `Call`. A route that is open to all is an `Open` there, and its handle
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from typing import Literal
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -123,6 +124,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
     spends: bool = True
     """Whether a caller who has used up all tokens is refused."""
+    is_open: Literal[False] = False
+    """Whether nobody signs in."""
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -136,6 +139,12 @@ class Open(msgspec.Struct, frozen=True):
     """As in `Route`."""
     handler: OpenHandler
     """Answers. Nobody has signed in, so that it gets no caller."""
+    protocol: None = None
+    """As in `Route`."""
+    counted: Literal[False] = False
+    """As in `Route`."""
+    is_open: Literal[True] = True
+    """As in `Route`."""
 
 
 _checks: dict[Handler | OpenHandler, Check] = {}
@@ -157,12 +166,13 @@ def checked_first[AnyHandler: (Handler, OpenHandler)](check: Check) -> Callable[
     return decorate
 
 
-async def answer(route: Route | Open, request: Request) -> Response:
-    """Answer a request of a route.
+async def answer(route: Route | Open, request: Request, table: Sequence[Route | Open] = ()) -> Response:
+    """Answer a request of a route. The table of all routes is for those that describe them.
 
     Every exception becomes an error response, and headers that all need are added to each. Without this, the worker
     sends a 500 without a body.
     """
+    request.state.table = table
     request.state.arrived = asyncio.get_running_loop().time()
     response = show_limits(request, await _attempt(route, request))
     response.headers["x-content-type-options"] = "nosniff"
@@ -184,7 +194,7 @@ async def _attempt(route: Route | Open, request: Request) -> Response:
 
 
 async def _handle(route: Route | Open, request: Request) -> Response:
-    if isinstance(route, Route) and route.protocol:
+    if route.protocol:
         request.path_params["protocol"] = route.protocol
         request.state.protocol = NAMES[route.protocol]
     check = _checks.get(route.handler)

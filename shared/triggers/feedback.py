@@ -2,22 +2,72 @@
 
 from datetime import UTC, datetime
 from functools import partial
+from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
+from pydantic import Field
 from starlette.responses import Response
 
 from shared.chat_types import Json
-from shared.errors import NotAllowed, NotFound
+from shared.errors import BadRequest, NotAllowed, NotFound
 from shared.identity import may_read_verdicts
 from shared.triggers.door import Call
 from shared.triggers.errors import json_response
-from shared.verdicts import VerdictStore
+from shared.verdicts import MOST_LISTED, Rating, VerdictStore
 from shared.wire import feedback_body as bodies
+from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
 from shared.wire.request_body import JsonReader
 
 
+class Feedback(TypedDict):
+    """What a caller says of an answer."""
+
+    answer_id: str
+    rating: Rating
+    comment: Annotated[str, Field(description="Why; empty if not said.")]
+    expected: Annotated[str, Field(description="What a good answer would say; empty if not said.")]
+    time: Time
+
+
+class FeedbackWithAnswer(Feedback):
+    """The same, with what was asked and answered."""
+
+    question: str
+    answer: str
+    sources: Annotated[list[str], Field(description="The sources that the answer cites.")]
+
+
+class FeedbackPage(TypedDict):
+    """What callers said of answers."""
+
+    feedback: list[FeedbackWithAnswer]
+
+
+_PAGE = (
+    Parameter(
+        "query",
+        "limit",
+        "The number of verdicts in a page, at most.",
+        Annotated[int, Field(ge=1, le=MOST_LISTED, default=MOST_LISTED)],
+    ),
+    Parameter("query", "after", "Where the page begins, as the `Link` header of the page before says."),
+)
+
+
+@describes(
+    Description(
+        {200: Answer("It replaces what the caller said before.", Feedback), 201: Answer("It is kept.", Feedback)},
+        errors=(NotFound, *BODY_ERRORS),
+        body=bodies.FeedbackBody,
+        tag="feedback",
+    )
+)
 async def give_feedback(call: Call) -> Response:
-    """`POST /feedback`: keep what the caller says of an answer, in place of what the caller said before."""
+    """Say whether an answer is good.
+
+    The id is `context.answer_id`, or the answer's `id` in OpenAI's protocols, or its message's in AG-UI and the AI SDK.
+    A second time replaces the first.
+    """
     verdicts = _verdicts(call)
     body = await call.read(partial(JsonReader, example=bodies.FEEDBACK_EXAMPLE))
     answer_id, verdict = bodies.parse_feedback(body.json, datetime.now(UTC))
@@ -25,8 +75,20 @@ async def give_feedback(call: Call) -> Response:
     return json_response(bodies.verdict_json(answer_id, verdict), status=201 if is_first else 200)
 
 
+@describes(
+    Description(
+        {200: Answer("What was said, with the answers.", FeedbackPage)},
+        _PAGE,
+        errors=(BadRequest, NotFound, NotAllowed),
+        tag="feedback",
+    )
+)
 async def list_feedback(call: Call) -> Response:
-    """`GET /feedback`: what callers said of answers, the newest answers first, a page at a time."""
+    """List what was said of answers.
+
+    Of the newest answers first, for those whom `FEEDBACK_READERS` names. If there are more, the header `Link` names the
+    next page.
+    """
     verdicts = _verdicts(call)
     if not may_read_verdicts(call.caller, call.settings):
         raise NotAllowed("You may not read what others say of answers. FEEDBACK_READERS says who may.")

@@ -11,7 +11,7 @@ from shared import app
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotFound, Stopped
 from shared.service import Service
-from shared.triggers.door import Call, Handler
+from shared.triggers.door import Call
 from shared.triggers.errors import json_response
 from shared.triggers.reading_runs import followed, no_response, number_of, parts
 from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
@@ -93,8 +93,8 @@ async def _output(runs: "Runs", owner: str, run_id: str) -> list[dict[str, Json]
             return []
 
 
-async def response(call: Call) -> Response:
-    """`GET /v1/responses/{id}`: a response, or the stream of it."""
+async def get_response(call: Call) -> Response:
+    """Send a response, or the stream of it."""
     service, runs = await parts()
     try:
         standing = await _find(runs, call)
@@ -107,7 +107,7 @@ async def response(call: Call) -> Response:
 
 
 async def cancel_response(call: Call) -> Response:
-    """`POST /v1/responses/{id}/cancel`: stop a response that is made in the background."""
+    """Stop a response that is made in the background."""
     service, runs = await parts()
     run_id, owner = _run_id(call.id), call.owner
     try:
@@ -123,7 +123,7 @@ async def cancel_response(call: Call) -> Response:
 
 
 async def delete_response(call: Call) -> Response:
-    """`DELETE /v1/responses/{id}`: stop a response, and delete all that is kept of it."""
+    """Stop a response, and delete all that is kept of it."""
     _, runs = await parts()
     try:
         await runs.delete((await _find(runs, call)).run_id, call.owner)
@@ -150,10 +150,6 @@ async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Respon
         return json_response(unfinished(asked, "in_progress" if standing.state.runner else "queued"))
     status = "cancelled" if result.status == Stopped.status else "failed"
     return json_response(unfinished(asked, status, from_json(bytes(result.body))))
-
-
-HANDLERS: dict[str, Handler] = {"GET": response, "DELETE": delete_response, "POST": cancel_response}
-"""What answers a request, by its method."""
 
 
 def _run_id(response_id: str) -> str:

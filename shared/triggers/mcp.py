@@ -1,9 +1,70 @@
 """MCP: `POST /mcp`, and where its clients learn how to sign in. What reads the protocol is imported when one calls."""
 
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from shared.errors import InternalError, NotConfigured, NotFound
 from shared.triggers.door import Call, checked_first
+from shared.wire.described import Answer, Description, describes
+
+
+class McpMessage(TypedDict):
+    """A request or a notification of MCP, the Model Context Protocol, as JSON-RPC."""
+
+    jsonrpc: Literal["2.0"]
+    method: Annotated[str, Field(description="Such as 'initialize', 'tools/list', 'tools/call'.")]
+    id: NotRequired[Annotated[str | int, Field(description="Absent: a notification.")]]
+    params: NotRequired[dict[str, Any]]
+
+
+class McpResult(TypedDict):
+    """The result of a request."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int
+    result: dict[str, Any]
+
+
+class McpReason(TypedDict):
+    """What is wrong."""
+
+    code: int
+    message: Annotated[str, Field(description="What the caller can do.")]
+    data: NotRequired[dict[str, Any]]
+
+
+class McpError(TypedDict):
+    """Why a request has no result."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None
+    error: McpReason
+
+
+class McpSignIn(TypedDict):
+    """Where users get tokens for the MCP server (RFC 9728)."""
+
+    resource: Annotated[str, Field(description="The URL of the MCP server.")]
+    resource_name: str
+    authorization_servers: list[str]
+    scopes_supported: list[str]
+    bearer_methods_supported: list[str]
+
+
+_ERRORS = {
+    400: "The message cannot be read, or does not keep the protocol.",
+    401: "The caller is not signed in.",
+    403: "The caller, or the origin of the web page, may not do this.",
+    404: "There is no such method (revision 2026-07-28).",
+    408: "The body arrives too slowly.",
+    413: "The body is too large.",
+    429: "The caller has reached a limit.",
+    500: "An internal error.",
+    503: "A setting is missing or wrong, or the app has no memory for the body now.",
+}
 
 
 def _prepare(request: Request) -> None:
@@ -12,16 +73,39 @@ def _prepare(request: Request) -> None:
     prepare(request)
 
 
+@describes(
+    Description(
+        {
+            200: Answer("The response.", McpResult | McpError),
+            202: Answer("A notification was taken."),
+            **{status: Answer(meaning, McpError) for status, meaning in _ERRORS.items()},
+        },
+        tag="mcp",
+        visible=False,
+        body=McpMessage,
+    )
+)
 @checked_first(_prepare)
 async def mcp(call: Call) -> Response:
-    """`POST /mcp`: the reply to a message; a tool that it calls is run with the caller's rights."""
+    """Send a message of the Model Context Protocol.
+
+    Tools for agents: search the documents, read one, ask a question. A tool that fails is a result with isError.
+    """
     from shared.triggers.mcp_messages import reply
 
     return await reply(call)
 
 
-async def mcp_sign_in(request: Request) -> Response:
-    """`GET /mcp/oauth-protected-resource`: where users get their tokens. Open to all: nobody has signed in yet."""
+@describes(
+    Description(
+        {200: Answer("The metadata.", McpSignIn)}, errors=(NotFound, InternalError, NotConfigured), visible=False
+    )
+)
+async def get_mcp_sign_in(request: Request) -> Response:
+    """Where users of MCP clients sign in.
+
+    The metadata to which the answer to an MCP client without a token leads, where the app takes tokens of users.
+    """
     from shared.triggers.mcp_messages import sign_in
 
     return sign_in(request)

@@ -23,7 +23,7 @@ async def other_path(request: Request) -> Response:
     first = path.partition("/")[0].lower()
     if protocol := NAMES.get("openai" if first == "v1" else first):
         request.state.protocol = protocol
-    sentence, methods = await asyncio.to_thread(_describe_miss, request.method, path)
+    sentence, methods = await asyncio.to_thread(_describe_miss, request, path)
     response = error_response(NotFound(sentence), request)
     if methods:
         response.status_code = 405
@@ -31,8 +31,8 @@ async def other_path(request: Request) -> Response:
     return response
 
 
-def _describe_miss(method: str, path: str) -> tuple[str, tuple[str, ...]]:
+def _describe_miss(request: Request, path: str) -> tuple[str, tuple[str, ...]]:
     """Import the description of the routes late: it takes a while, and few requests need it."""
     from shared.description.nearest import describe_miss
 
-    return describe_miss(method, path)
+    return describe_miss(request.state.table, request.method, path)

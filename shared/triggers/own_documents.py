@@ -10,27 +10,39 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, aclosing
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 from unicodedata import normalize
 from weakref import WeakValueDictionary
 
 import msgspec
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller, Extent, Json
 from shared.documents import DocumentReader, Rights, StoredDocument, conflict, is_name
-from shared.documents.listing import ListedDocument
+from shared.documents.listing import ListedDocument as Listed
 from shared.documents.own import MINE, PEOPLE, folder_of, shown_name
-from shared.errors import BadRequest, NotFound, NotSignedIn, SwitchboardError, TooLarge
+from shared.errors import (
+    AlreadyThere,
+    BadRequest,
+    NotAllowed,
+    NotFound,
+    NotSignedIn,
+    SwitchboardError,
+    TooLarge,
+    TooSlow,
+    Unreadable,
+)
 from shared.runtime.features import is_there, lack_of
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.demo_page import require_demo
+from shared.triggers.demo_page import DEMO_PROTOCOL, require_demo
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import json_response
-from shared.triggers.uploads import Upload, listed_json
+from shared.triggers.uploads import ListedDocument, Upload, listed_json
+from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.multipart import FileFormReader
 from shared.wire.request_body import JsonReader
 
@@ -88,13 +100,13 @@ class Owner(msgspec.Struct, frozen=True):
             raise NotSignedIn("Sign in: documents of your own need a name to belong to.")
         return cls(service, caller, folder)
 
-    async def listed(self) -> list[ListedDocument]:
+    async def listed(self) -> list[Listed]:
         """Return all documents, with what the index has of each."""
         store, limit = self.service.documents, self.service.settings.limit_caller_documents
         names = sorted([name async for name in store.names(self.folder)])[: 2 * limit]
         found = [one for one in await _together([partial(store.find, name) for name in names]) if one]
         extents = await _together([partial(self.service.retriever.extent, one.name, None) for one in found])
-        return [ListedDocument(*one) for one in zip(found, extents, strict=True)]
+        return [Listed(*one) for one in zip(found, extents, strict=True)]
 
     async def replaced(self, name: str, size: int, *, overwrite: bool) -> StoredDocument | None:
         """Return the document that one of so many bytes replaces, if there is one.
@@ -128,11 +140,11 @@ async def _together[T](calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     return await asyncio.gather(*map(ask, calls))
 
 
-def _bytes(listed: Sequence[ListedDocument]) -> int:
+def _bytes(listed: Sequence[Listed]) -> int:
     return sum(one.document.size for one in listed)
 
 
-def _pages(listed: Sequence[ListedDocument]) -> int:
+def _pages(listed: Sequence[Listed]) -> int:
     return sum(_pages_of(one.extent) for one in listed)
 
 
@@ -151,9 +163,37 @@ def _require_demo_and_offered(request: Request) -> None:
     _require_offered(request)
 
 
+class Room(TypedDict):
+    """What a person's own documents take together, or may take."""
+
+    documents: int
+    bytes: int
+    pages: Annotated[int, Field(description="Pages; of a document without pages its passages.")]
+
+
+class OwnDocuments(TypedDict):
+    """What somebody has added for themselves."""
+
+    documents: list[ListedDocument]
+    used: Room
+    limits: Room
+    kept_days: Annotated[int | None, Field(description="Days after which each is deleted; null: never.")]
+
+
+@describes(
+    Description(
+        {200: Answer("The documents, and how much room they have.", OwnDocuments)},
+        tag="documents",
+        errors=(NotAllowed, TooSlow, NotFound),
+    )
+)
 @checked_first(_require_offered)
-async def list_own(call: Call) -> Response:
-    """`GET /documents/mine`: the caller's own documents, and how much of their room is used."""
+async def list_own_documents(call: Call) -> Response:
+    """List the caller's own documents.
+
+    The documents that only the caller sees, which PUT and DELETE know by names that begin with mine/. 404 says why
+    nobody can have some.
+    """
     owner = Owner.of(call.service, call.caller)
     listed, settings = await owner.listed(), owner.service.settings
     documents: list[Json] = [
@@ -274,9 +314,30 @@ async def _keep_tidy(kept: timedelta) -> None:
         await asyncio.sleep(_TIDY_SECONDS)
 
 
+class DemoMessage(TypedDict):
+    """What was done."""
+
+    message: str
+
+
+class DemoFileBody(BaseModel):
+    """The document that is deleted."""
+
+    filename: str = Field(description="Its name, as the list has it.")
+
+
+_of_demo = partial(Description, parameters=(DEMO_PROTOCOL,), tag="documents", visible=False)
+
+
+@describes(
+    _of_demo({200: Answer("It is indexed.", DemoMessage)}, errors=(NotFound, *BODY_ERRORS, AlreadyThere, Unreadable))
+)
 @checked_first(_require_demo_and_offered)
 async def demo_upload(call: Call) -> Response:
-    """`POST /{protocol}/upload`: add a document, as the demo's page sends it."""
+    """Add a document that only the caller sees.
+
+    A form with one file, in a part named 'file'. It replaces one of the same name.
+    """
     owner = Owner.of(call.service, call.caller)
     body = await call.read(partial(FileFormReader, call.request.headers.get("content-type", "")))
     file = body.files[0]
@@ -286,17 +347,31 @@ async def demo_upload(call: Call) -> Response:
     return json_response({"message": "File uploaded successfully"})
 
 
+@describes(_of_demo({200: Answer("The names.", list[str])}, errors=(NotFound,)))
 @checked_first(_require_demo_and_offered)
-async def demo_uploads(call: Call) -> Response:
-    """`GET /{protocol}/list_uploaded`: the names of the caller's documents."""
+async def demo_list_uploaded(call: Call) -> Response:
+    """List the names of these documents.
+
+    By name.
+    """
     owner = Owner.of(call.service, call.caller)
     names = [name async for name in owner.service.documents.names(owner.folder)]
     return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
 
 
+@describes(
+    _of_demo(
+        {200: Answer("It is deleted.", DemoMessage)},
+        errors=(NotFound, *BODY_ERRORS, AlreadyThere),
+        body=DemoFileBody,
+    )
+)
 @checked_first(_require_demo_and_offered)
-async def demo_delete_upload(call: Call) -> Response:
-    """`POST /{protocol}/delete_uploaded`: delete one of them."""
+async def demo_delete_uploaded(call: Call) -> Response:
+    """Delete one of these documents.
+
+    Deletes it from the index and from the store.
+    """
     owner = Owner.of(call.service, call.caller)
     body = await call.read(partial(JsonReader, _LONGEST_NAME_BODY, '{"filename": "plan.pdf"}'))
     name = body.json.get("filename")

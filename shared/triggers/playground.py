@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+from typing import Annotated, Any, TypedDict
 from urllib.parse import urlsplit
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from werkzeug.datastructures import Accept
@@ -12,7 +14,7 @@ from werkzeug.http import parse_accept_header
 from shared import app
 from shared.agents.definitions import Agents, Pattern, as_yaml
 from shared.chat_types import Json, RequestContext
-from shared.errors import NotConfigured, NotFound, TooSlow
+from shared.errors import InternalError, NotAllowed, NotConfigured, NotFound, RateLimited, TooSlow
 from shared.identity import access_of
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
@@ -21,6 +23,7 @@ from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
 from shared.triggers.errors import deadline_of, json_response
 from shared.web.byte_ranges import is_known
+from shared.wire.described import Answer, Description, Parameter, describes
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
@@ -55,11 +58,20 @@ async def playground_page(request: Request) -> Response:
     return await _page(request, "index.html", _STRICT)
 
 
-async def api_page(request: Request) -> Response:
-    """`GET /docs`: the OpenAPI document as a page.
+def _file(media_type: str, *parameters: Parameter) -> Description:
+    """Describe a page or a file."""
+    known = Answer("The caller has this version already, by If-None-Match.")
+    answers = {200: Answer("The text.", str, media_type), 304: known}
+    return Description(answers, parameters, errors=(NotFound, InternalError, NotConfigured), visible=False)
 
-    Swagger UI writes HTML without Trusted Types. It is given nothing but this app's own document.
+
+@describes(_file("text/html"))
+async def get_api_page(request: Request) -> Response:
+    """Show this description.
+
+    A page to read it, and to try what it says.
     """
+    # Swagger UI writes HTML without Trusted Types. It is given nothing but this app's own document.
     return await _page(request, "docs.html")
 
 
@@ -91,8 +103,18 @@ async def _page(request: Request, name: str, more_policy: str = "") -> Response:
     return response
 
 
-async def playground_file(request: Request) -> Response:
-    """`GET /playground/{digest}/{path}`: a file that a page loads."""
+@describes(
+    _file(
+        "*/*",
+        Parameter("path", "digest", "The digest of all files, as the page has it."),
+        Parameter("path", "path", "The file's path."),
+    )
+)
+async def get_playground_file(request: Request) -> Response:
+    """Get a file of the playground.
+
+    Browsers may keep it for ever: it is at another address when any file has changed.
+    """
     _require_on()
     found = None
     if request.path_params["digest"] == await asyncio.to_thread(static_files.digest):
@@ -104,9 +126,35 @@ async def playground_file(request: Request) -> Response:
     return response
 
 
+class PlaygroundTeam(TypedDict):
+    """The team of agents."""
+
+    team: Annotated[dict[str, Any], Field(description="Its pattern, and max_rounds.")]
+    agents: list[Annotated[dict[str, Any], Field(description="Name, instructions, tools, temperature and model.")]]
+    patterns: Annotated[list[str], Field(description="What the override team_pattern can be.")]
+    yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
+
+
+class PlaygroundBegin(TypedDict):
+    """What there is to ask about."""
+
+    topics: list[Annotated[str, Field(description="A heading, a title, or a question that a document answers.")]]
+    documents: Annotated[
+        int | None,
+        Field(description="How many documents the index has; null: not known, or not for this caller."),
+    ]
+    model: Annotated[str | None, Field(description="The model that answers; null: the documents are quoted.")]
+
+
+@describes(
+    Description({200: Answer("The team.", PlaygroundTeam)}, tag="chat", errors=(NotFound, RateLimited), visible=False)
+)
 @checked_first(_check_on)
-async def playground_agents(call: Call) -> Response:
-    """`GET /playground/team`: the team as it is defined, with its instructions, for callers who may ask it."""
+async def get_playground_team(call: Call) -> Response:
+    """Get the team of agents as it is defined.
+
+    For the playground: the agents with their instructions, the pattern, and the same as YAML.
+    """
     # What is behind the agents is for whoever runs the app: addresses, and the names of settings.
     team = Agents(team=call.service.agents.team, agents=call.service.agents.agents)
     return json_response(
@@ -118,9 +166,20 @@ async def playground_agents(call: Call) -> Response:
     )
 
 
+@describes(
+    Description(
+        {200: Answer("The topics.", PlaygroundBegin)},
+        tag="chat",
+        errors=(NotFound, NotAllowed, TooSlow),
+        visible=False,
+    )
+)
 @checked_first(_check_on)
-async def playground_begin(call: Call) -> Response:
-    """`GET /playground/begin`: topics of the documents that the caller may see, how many there are, and who answers."""
+async def get_playground_begin(call: Call) -> Response:
+    """Get what there is to ask about.
+
+    For the playground's first screen: topics of documents that the caller may see, and which model answers.
+    """
     service, settings = call.service, call.settings
     deadline = deadline_of(call.request, _PATIENCE)
     context = RequestContext(call.invocation_id, deadline, call.caller, access_of(call.caller, settings))

@@ -5,19 +5,34 @@ One that failed is no 429 or 503, which workflows would take for a poll to send 
 
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Json
-from shared.errors import InternalError, NotConfigured, NotFound
+from shared.errors import (
+    BadRequest,
+    BegunAnew,
+    ContentFiltered,
+    InternalError,
+    NotAllowed,
+    NotConfigured,
+    NotFound,
+    Stopped,
+    TooLarge,
+    TooSlow,
+)
 from shared.events import CompletionStarted
 from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_response, require_runs, shown
 from shared.web.streaming import KEEP_ALIVE_SECONDS
+from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.framing import SSE, encode_json
+from shared.wire.run_body import PENDING
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -29,39 +44,119 @@ _END_SECONDS = 30.0
 """How long the end of a turn waits for the result of its run."""
 
 
+class RunEnd(TypedDict):
+    """The last event of a team's answer."""
+
+    status: Annotated[int, Field(description="The status that it ended with.")]
+
+
+_ID = Parameter("path", "id", "The answer's id.")
+_LAST_EVENT = Parameter(
+    "header",
+    "Last-Event-ID",
+    "The id of the last event that the page has seen: the stream goes on after it.",
+)
+_AFTER = Parameter(
+    "query", "starting_after", "The number of the last record that was read, from 0: the stream goes on after it."
+)
+_describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
+_GET = _describes(
+    {200: Answer("The answer, in the protocol of the request.", Any), 202: PENDING},
+    (_ID,),
+    errors=(NotFound, TooSlow, BadRequest, ContentFiltered, NotAllowed, Stopped, TooLarge),
+)
+"""With the errors that an answer can have ended with."""
+_DELETE = _describes({204: Answer("It is deleted.")}, (_ID,))
+
+
+@describes(_GET)
 @checked_first(require_runs)
-async def run(call: Call) -> Response:
-    """`GET /runs/{id}`: how a run stands, or its answer."""
+async def get_run(call: Call) -> Response:
+    """Get the answer of a run.
+
+    202 until it has ended; then what the request would have been answered with, or the answer's own error.
+    """
     _, runs = await parts()
     return await shown(call.request, runs, await runs.find(id_of(call), call.owner), call.owner)
 
 
+@describes(_GET)
+@checked_first(require_runs)
+async def get_batch(call: Call) -> Response:
+    """Get the answer of a batch.
+
+    202 until it has ended; then what the request would have been answered with, or the answer's own error.
+    """
+    return await get_run(call)
+
+
+@describes(_DELETE)
 @checked_first(require_runs)
 async def delete_run(call: Call) -> Response:
-    """`DELETE /runs/{id}`: stop a run, and delete all that is kept of it."""
+    """Stop a run and delete it.
+
+    The model's work for it stops within seconds.
+    """
     _, runs = await parts()
     await runs.delete(id_of(call), call.owner)
     return Response(status_code=204)
 
 
+@describes(_DELETE)
 @checked_first(require_runs)
-async def run_stream(call: Call) -> Response:
-    """`GET /runs/{id}/stream`: a run in its own protocol, from its first record on or after one."""
+async def delete_batch(call: Call) -> Response:
+    """Stop a batch and delete it.
+
+    The model's work for it stops within seconds.
+    """
+    return await delete_run(call)
+
+
+@describes(
+    _describes(
+        {200: Answer("The records.", Any, SSE.content_type, streams=True)},
+        (_ID, _LAST_EVENT, _AFTER),
+        errors=(NotFound, TooSlow, BadRequest, BegunAnew, NotAllowed, TooLarge),
+        visible=False,
+    )
+)
+@checked_first(require_runs)
+async def follow_run(call: Call) -> Response:
+    """Follow a run.
+
+    The answer in the protocol of its request, from its first record or after one that was read.
+    """
     _, runs = await parts()
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("starting_after")
     return await followed(call.settings, runs, call.owner, id_of(call), number_of(last), numbered=True)
 
 
 @checked_first(require_response)
-async def response(call: Call) -> Response:
-    """`GET` and `DELETE /v1/responses/{id}`, and `POST …/cancel`: a run in the words of OpenAI."""
-    from shared.triggers.kept_responses import HANDLERS
+async def get_response(call: Call) -> Response:
+    """Get a run that a client takes for a response: whole, or its stream."""
+    from shared.triggers import kept_responses
 
-    return await HANDLERS[call.request.method](call)
+    return await kept_responses.get_response(call)
+
+
+@checked_first(require_response)
+async def delete_response(call: Call) -> Response:
+    """Stop such a run, and delete all that is kept of it."""
+    from shared.triggers import kept_responses
+
+    return await kept_responses.delete_response(call)
+
+
+@checked_first(require_response)
+async def cancel_response(call: Call) -> Response:
+    """Stop such a run, if it is made in the background."""
+    from shared.triggers import kept_responses
+
+    return await kept_responses.cancel_response(call)
 
 
 async def resume(call: Call) -> Response:
-    """`GET /ai-sdk/chat/{id}/stream`: the answer that a chat's last question gets, or 204. A 404 would be an error."""
+    """Stream the answer that a chat's last question gets, or answer with 204. A 404 would be an error."""
     runs, protocol = await app.get_runs(), call.request.path_params["protocol"]
     run_id = await runs.running_of(call.owner, call.id, protocol) if runs else None
     if runs is None or run_id is None:
@@ -69,9 +164,22 @@ async def resume(call: Call) -> Response:
     return await followed(call.settings, runs, call.owner, run_id)
 
 
+@describes(
+    _describes(
+        {
+            200: Answer("The events.", list[Any] | RunEnd, SSE.content_type, streams=True),
+            204: Answer("The page has seen the end."),
+        },
+        (_ID, _LAST_EVENT),
+        visible=False,
+    )
+)
 @checked_first(require_runs)
-async def batch_stream(call: Call) -> Response:
-    """`GET /multi-agent-chat/batches/{id}/stream`: each message of a team as it is done, then the end (SSE)."""
+async def follow_batch(call: Call) -> Response:
+    """Follow a batch.
+
+    Each agent's message as it is done: events 'message', and 'end' with the batch's status.
+    """
     _, runs = await parts()
     run_id, owner = id_of(call), call.owner
     last = call.request.headers.get("last-event-id", "")

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -12,7 +13,7 @@ from shared import app
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
 from shared.documents import Rights, StoredDocument
-from shared.documents.listing import ListedDocument
+from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
 from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
 from shared.triggers.errors import invocation_id, json_response
@@ -137,7 +138,19 @@ def _forget(work: "asyncio.Task[FileReport]") -> None:
         work.exception()  # its caller may have left, and asyncio would log a fault that nobody has looked at
 
 
-def listed_json(one: ListedDocument) -> dict[str, Json]:
+class ListedDocument(TypedDict):
+    """A document in the list."""
+
+    name: Annotated[str, Field(description="Its path, as answers cite it.")]
+    type: Annotated[str, Field(description="The media type.")]
+    size: Annotated[int, Field(description="Bytes.")]
+    last_modified: Annotated[str, Field(description="ISO 8601, in UTC.")]
+    passages: Annotated[int, Field(description="Passages in the index that the caller may see; 0: it is not indexed.")]
+    pages: Annotated[int | None, Field(description="Pages that they are on; null: not known.")]
+    left_out: Annotated[str, Field(description="What was not read, such as 'hidden slides (3)'; empty: nothing known.")]
+
+
+def listed_json(one: Listed) -> dict[str, Json]:
     """Make the entry of a document in a list."""
     document, extent = one.document, one.extent
     return {

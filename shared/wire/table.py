@@ -163,16 +163,19 @@ def resolve(name: str | None, content_type: str, default: str, user_agent: str =
     return Resolved(next(clients, NAMES[default]), content_type, by_body=True)
 
 
+DEMO_NAMES = {name: each for each in _INFERRED if each.demo_page for name in (each.name, *each.aliases)}
+"""By name and by alias, the protocols that the web page of azure-search-openai-demo speaks."""
+
+
 def require_demo_protocol(name: str) -> Protocol:
     """Return the protocol that a route of azure-search-openai-demo's web page names.
 
     Raises:
         NotFound: that page does not speak a protocol of that name; lists those that it speaks.
     """
-    speaking = {known: each for each in _INFERRED if each.demo_page for known in (each.name, *each.aliases)}
-    if protocol := speaking.get(name.lower()):
+    if protocol := DEMO_NAMES.get(name.lower()):
         return protocol
-    names = ", ".join(speaking)
+    names = ", ".join(DEMO_NAMES)
     raise NotFound(f"azure-search-openai-demo's page speaks no protocol of that name. It speaks: {names}.")
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from function_app import ROUTES
 from shared.chat_types import Json
-from shared.description.openapi import ALL_ROUTES, all_errors, build_openapi
-from shared.description.routes import ROUTES, ChatRoute
+from shared.description.openapi import all_errors, build_openapi, operations_of
 from shared.description.schemas import prefix_of
 from shared.description.swagger import to_swagger
 from shared.runtime.version import VERSION
@@ -28,7 +28,7 @@ LARGEST_DEFINITION = 1_000_000
 """Bytes; what a custom connector takes."""
 
 
-PINNED = {f"/{route.template}" for route in ROUTES if isinstance(route, ChatRoute) and route.pinned}
+PINNED = {f"/{one.path}" for one in operations_of(ROUTES) if one.about.question and one.is_pinned}
 
 
 OPEN_DEMO = ("config", "auth_setup", "speech")
@@ -134,7 +134,7 @@ def test_every_error_is_described_with_its_status_and_code() -> None:
     described = OPENAPI["info"]["description"]
     for kind in all_errors():
         assert f"| {kind.status} | `{kind.code}` |" in described
-        assert any(kind in route.errors for route in ALL_ROUTES), f"no route fails with {kind.__name__}"
+        assert any(kind in one.about.errors for one in operations_of(ROUTES)), f"no route fails with {kind.__name__}"
     assert OPENAPI["components"]["schemas"]["ErrorCode"]["enum"] == [kind.code for kind in all_errors()]
 
 
@@ -142,7 +142,7 @@ def test_every_error_is_described_with_its_status_and_code() -> None:
 def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(
     of: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> None:
-    document = of(build_openapi(auth_mode="bearer"))
+    document = of(build_openapi(ROUTES, auth_mode="bearer"))
     validate(document)
     assert document["security"] == [{"token": []}]
     open_to_all = {path for path, _, operation in operations(document) if operation.get("security") == []}
@@ -150,7 +150,7 @@ def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(
 
 
 def test_an_api_key_is_described_as_one() -> None:
-    document = build_openapi(auth_mode="api-key")
+    document = build_openapi(ROUTES, auth_mode="api-key")
     swagger = to_swagger(document)
     # The rest is that of the other documents, which are validated whole.
     validate({**document, "paths": {}, "components": {"securitySchemes": document["components"]["securitySchemes"]}})

@@ -23,7 +23,7 @@ def count(event, arguments):
 
 sys.addaudithook(count)
 from starlette.requests import Request
-from shared.triggers.content import content
+from shared.triggers.content import get_content
 from shared.triggers.door import Route, answer
 
 async def main():
@@ -35,7 +35,7 @@ async def main():
         "query_string": b"",
         "headers": [tuple(part.encode() for part in header.split(": ")) for header in headers],
     }
-    response = await answer(Route("content", method, "content/{*path}", content), Request(scope))
+    response = await answer(Route("content", method, "content/{*path}", get_content), Request(scope))
     body = b""
     if method == "GET" and response.status_code != 304:
         body = b"".join([piece async for piece in response.body_iterator])

@@ -1,0 +1,126 @@
+"""What the routes say of themselves that belong to one wire: at the paths where its clients look."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal, TypedDict
+
+from shared.errors import BadRequest, BegunAnew, NotFound, TooSlow
+from shared.wire.described import CHAT_ERRORS, RECORD, WHOLE, Answer, Description, Parameter, Question
+from shared.wire.framing import SSE
+from shared.wire.openai_responses_shapes import OpenaiDeletedResponse
+
+
+class OpenaiModel(TypedDict):
+    """What a request may name as its model."""
+
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+
+
+class OpenaiModels(TypedDict):
+    """All models."""
+
+    object: Literal["list"]
+    data: list[OpenaiModel]
+
+
+_RESPONSE_ID = Parameter("path", "id", "The response's id.")
+_response = partial(Description, errors=(NotFound, TooSlow), visible=False)
+_resume = partial(
+    Description,
+    {
+        200: Answer("The answer.", RECORD, SSE.content_type, streams=True),
+        204: Answer("No answer is being made."),
+    },
+    (Parameter("path", "id", "The chat's id, which the client made."),),
+    visible=False,
+    text="""Resume the answer of a chat.
+
+    The answer that the chat's last question gets, from its beginning, if its request was 'resumable'.
+    """,
+)
+_WHOLE_OR_STREAM = Question(team=False, streams=False, bare="")
+
+OWN_ROUTES: Mapping[tuple[str, str], Description] = {
+    ("POST", "ag-ui"): Description(
+        operation="ag_ui",
+        text="""Stream an answer to a conversation to an AG-UI client.
+
+        The same as `/ag-ui/chat`, at the URL that a client is given for its agent.
+        """,
+        visible=False,
+        errors=CHAT_ERRORS,
+        question=Question(team=False, streams=True, bare=""),
+    ),
+    ("GET", "ai-sdk/chat/{id}/stream"): _resume(operation="resume_ai_sdk"),
+    ("GET", "ai-sdk/multi-agent-chat/stream/{id}/stream"): _resume(operation="resume_ai_sdk_team"),
+    ("POST", "v1/chat/completions"): Description(
+        operation="chat_completions",
+        text="""Answer a conversation at OpenAI's route.
+
+        Answers the last message, whole or streamed as the body says; the model says who answers: `switchboard`, the
+        team of agents or one of them.
+        """,
+        errors=CHAT_ERRORS,
+        question=_WHOLE_OR_STREAM,
+    ),
+    ("GET", "v1/models"): Description(
+        {200: Answer("The models.", OpenaiModels)},
+        text="""List the models.
+
+        What a request may name as its `model`.
+        """,
+    ),
+    ("GET", "v1/models/{id}"): Description(
+        {200: Answer("The model.", OpenaiModel)},
+        (Parameter("path", "id", "The model's name."),),
+        errors=(NotFound,),
+        text="""Get a model.
+
+        Whether there is a model of this name.
+        """,
+    ),
+    ("POST", "v1/responses"): Description(
+        operation="create_response",
+        text="""Answer a conversation at OpenAI's newer route.
+
+        Answers the last message of the input, whole or streamed as the body says. The answer is kept for a day, unless
+        `store` is false.
+        """,
+        errors=CHAT_ERRORS,
+        question=_WHOLE_OR_STREAM,
+    ),
+    ("GET", "v1/responses/{id}"): _response(
+        {200: Answer("The response.", WHOLE)},
+        (
+            _RESPONSE_ID,
+            Parameter("query", "stream", "`true`: a stream of its events."),
+            Parameter("query", "starting_after", "With `stream`: number of the last event that was read."),
+        ),
+        errors=(NotFound, TooSlow, BadRequest, BegunAnew),
+        text="""Get a response.
+
+        As it stands now, or as a stream.
+        """,
+    ),
+    ("DELETE", "v1/responses/{id}"): _response(
+        {200: Answer("It is gone.", OpenaiDeletedResponse)},
+        (_RESPONSE_ID,),
+        text="""Delete a response.
+
+        Stops it, if it is being made, and deletes all that is kept of it.
+        """,
+    ),
+    ("POST", "v1/responses/{id}/cancel"): _response(
+        {200: Answer("The response.", WHOLE)},
+        (_RESPONSE_ID,),
+        errors=(NotFound, TooSlow, BadRequest),
+        text="""Stop a response.
+
+        Only one that is made in the background.
+        """,
+    ),
+}
+"""By method and path."""
