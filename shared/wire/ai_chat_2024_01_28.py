@@ -7,17 +7,18 @@ Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree
 from collections.abc import Iterable, Mapping
 from copy import replace
 from html import escape
-from typing import Annotated, Literal, NotRequired, TypedDict, assert_never
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 from pydantic import Field
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer, agent_answer
-from shared.errors import BadRequest, ContentFiltered, SwitchboardError, error_text
+from shared.core.fold import Answer
+from shared.errors import BadRequest, SwitchboardError, error_text
+from shared.wire.ai_chat_records import AiChatEncoder
 from shared.wire.chat_body import parse_chat
-from shared.wire.consent import asked_in_words, ended_in_words, in_words
+from shared.wire.consent import in_words
 from shared.wire.context import (
     Context,
     FilterOffsets,
@@ -25,16 +26,13 @@ from shared.wire.context import (
     SessionState,
     ShownContext,
     Usage,
-    agent_context,
     answer_context,
     finished_context,
-    retrieved_context,
     takes_plain_images,
-    thoughts_json,
     usage_json,
 )
 from shared.wire.framing import NDJSON, encode_json
-from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape
+from shared.wire.protocol import QUESTION, Protocol, Record, Shape
 
 _CHUNK = "chat.completion.chunk"
 
@@ -161,105 +159,54 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     }
 
 
-class _Encoder:
+class _Encoder(AiChatEncoder):
     """Events to chunks. Until the model has begun, a chunk has none of the keys that its service gives.
 
-    Clients join the texts and take a chunk with sources for nothing else. So what an agent of a team says is a chunk
-    with its sources and those before, and a chunk with its text; how the whole ended is in the last one.
+    What an agent of a team says is a chunk with its sources and those before, and a chunk with its text; how the whole
+    ended is in the last one.
     """
 
     def __init__(self, request: ChatRequest) -> None:
-        self._request = request
-        self._state: Record = {"session_state": request.chat.session_state}
-        self._plain_images = takes_plain_images(request)
-        self._data_points: tuple[events.DataPoint, ...] = ()
-        self._thoughts: tuple[events.Thought, ...] = ()
-        self._turn = events.CompletionStarted("", 0, "")
+        super().__init__(request, _error)
         self._completion: Record = {}
-        self._has_message = False
-        self._open: tuple[events.OpenCall, ...] = ()
 
-    def encode(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
-        match event:
-            case events.TextDelta():
-                self._has_message = True
-                return (self._chunk({"delta": {"content": event.text}}),)
-            case events.Retrieved():
-                self._thoughts = event.thoughts
-                context = retrieved_context(
-                    self._request, event.data_points, event.thoughts, event.images, plain_images=self._plain_images
-                )
-                return (self._with_context(context, self._state),)
-            case events.CompletionStarted():
-                self._turn = event
-                self._completion = _completion(event)
-                delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
-                prompt_filter = _filter_results("prompt_filter_results", event.prompt_filter_results)
-                return (self._chunk({"delta": delta}) | prompt_filter,)
-            case events.AgentMessage():
-                return self._said(event)
-            case events.ThoughtsAdded():
-                self._thoughts += event.thoughts
-                return (self._with_context({"thoughts": thoughts_json(self._thoughts)}),)
-            case events.Finished():
-                return self._last(ended_in_words(event, self._open))
-            case events.FilterAnnotation():
-                # The service's own chunk has no delta, and clients that read one break on it.
-                return (self._chunk({"delta": {}, **_annotation(event)}),)
-            case events.Failed():
-                return self._failed(event)
-            case events.ConsentAsked():
-                return self._ask(event)
-            case (
-                events.Progress()
-                | events.ReasoningDelta()
-                | events.ToolsCalled()
-                | events.ToolStarted()
-                | events.ToolEnded()
-            ):
-                return ()  # they have no place here; thoughts have the reasoning and the calls
-            case _:
-                assert_never(event)
+    def _begin(self, started: events.CompletionStarted) -> Iterable[Record]:
+        self._completion = _completion(started)
+        delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
+        return (
+            self._chunk({"delta": delta}) | _filter_results("prompt_filter_results", started.prompt_filter_results),
+        )
 
-    def _said(self, event: events.AgentMessage) -> Iterable[Record]:
-        if self._has_message:
-            yield self._chunk({"delta": {"content": BETWEEN_MESSAGES}})
-        self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
-        self._thoughts += event.thoughts
-        agent, part = agent_context(event), agent_answer(event, self._turn)
-        sources = agent | retrieved_context(self._request, self._data_points, self._thoughts)
-        yield self._with_context(sources, None if self._has_message else self._state)
+    def _text(self, text: str) -> Record:
+        return self._chunk({"delta": {"content": text}})
+
+    def _context(self, context: Record) -> Record:
+        return self._sources(context, has_state=False)
+
+    def _sources(self, context: Record, *, has_state: bool) -> Record:
+        state: Record = {"session_state": self._request.chat.session_state} if has_state else {}
+        delta: Record = {"role": "assistant", "context": _shown(context)}
+        return self._chunk({"delta": delta, "context": context, **state})
+
+    def _annotation(self, event: events.FilterAnnotation) -> Record:
+        # The service's own chunk has no delta, and clients that read one break on it.
+        results, offsets = event.content_filter_results, event.content_filter_offsets
+        return self._chunk({"delta": {}, "content_filter_results": results, "content_filter_offsets": offsets})
+
+    def _agents_text(self, message: events.AgentMessage, part: Answer, agent: Record) -> Record:
         context = agent | finished_context(part.completion.model, part.finished)
         filtered = _filter_results("content_filter_results", part.finished.content_filter_results)
-        delta: Record = {"role": "assistant", "content": event.text, "context": context}
-        own = event.completion.prompt_filter_results if event.completion else None
+        delta: Record = {"role": "assistant", "content": message.text, "context": context}
+        own = message.completion.prompt_filter_results if message.completion else None
         prompt_filter = _filter_results("prompt_filter_results", own)
-        yield self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
-        self._has_message = True
+        return self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
 
-    def _ask(self, asked: events.ConsentAsked) -> Iterable[Record]:
-        self._open = asked.calls
-        said = asked_in_words(self._request, asked, has_text=self._has_message)
-        return [record for event in said for record in self.encode(event)]
-
-    def _last(self, event: events.Finished) -> Iterable[Record]:
-        filtered = _filter_results("content_filter_results", event.content_filter_results)
+    def _end(self, finished: events.Finished) -> Record:
+        filtered = _filter_results("content_filter_results", finished.content_filter_results)
         known = self._turn.prompt_filter_results
-        prompt_filter = _filter_results("prompt_filter_results", None if known else event.prompt_filter_results)
-        usage: Record = {"usage": usage_json(event.usage)} if event.usage else {}
-        yield self._chunk({"delta": {}, "finish_reason": event.reason, **filtered}) | prompt_filter | usage
-        if event.followup_questions is not None:
-            yield self._with_context({"followup_questions": list[Json](event.followup_questions)})
-
-    def _failed(self, event: events.Failed) -> Iterable[Record]:
-        if isinstance(event.error, ContentFiltered):
-            filtered = _filter_results("content_filter_results", event.error.results)
-            yield self._chunk({"delta": {}, "finish_reason": event.error.code, **filtered})
-        yield _error(event.error, event.invocation_id)
-
-    def _with_context(self, context: Record, more: Record | None = None) -> Record:
-        delta: Record = {"role": "assistant", "context": _shown(context)}
-        return self._chunk({"delta": delta, "context": context, **(more or {})})
+        prompt_filter = _filter_results("prompt_filter_results", None if known else finished.prompt_filter_results)
+        usage: Record = {"usage": usage_json(finished.usage)} if finished.usage else {}
+        return self._chunk({"delta": {}, "finish_reason": finished.reason, **filtered}) | prompt_filter | usage
 
     def _chunk(self, choice: Record) -> Record:
         return {"choices": [{"finish_reason": None, "index": 0, **choice}], **self._completion, "object": _CHUNK}
@@ -303,13 +250,6 @@ def _thought_html(thought: Json) -> str:
 def _filter_results(key: str, results: Json) -> Record:
     """Filter results under this key, if there are any."""
     return {key: results} if results else {}
-
-
-def _annotation(event: events.FilterAnnotation) -> Record:
-    return {
-        "content_filter_results": event.content_filter_results,
-        "content_filter_offsets": event.content_filter_offsets,
-    }
 
 
 def _error(error: SwitchboardError, invocation_id: str) -> Record:

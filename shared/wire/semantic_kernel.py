@@ -222,10 +222,10 @@ class _Encoder(KernelEncoder):
             self._common.setdefault("ConversationId", event.id)
         return super().encode(event)
 
-    def _piece(self, text: str) -> Record:
+    def _text(self, text: str) -> Record:
         return _message(text) | self._common
 
-    def _called(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
+    def _call_record(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
         items: Record = {"Items": _call_items(calls)}
         return _message("") | items | self._common
 

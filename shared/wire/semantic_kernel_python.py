@@ -192,10 +192,10 @@ class _Encoder(KernelEncoder):
     record has one, and the metadata of the last has the model. The package merges metadata key by key.
     """
 
-    def _piece(self, text: str) -> Record:
+    def _text(self, text: str) -> Record:
         return _streamed(text, {})
 
-    def _called(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
+    def _call_record(self, calls: Iterable[ToolEnded | OpenCall]) -> Record:
         return _streamed("", {}, items=_call_items(calls))
 
     def _context(self, context: Record) -> Record:
