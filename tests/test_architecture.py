@@ -107,7 +107,7 @@ LATE = {
     "shared.wire.ai_sdk_body",
     "shared.wire.json_file",
     "shared.wire.openai",
-    "shared.wire.openai_asked",
+    "shared.wire.openai_request",
     "shared.wire.openai_body",
     "shared.wire.openai_parts",
     "shared.wire.openai_responses",

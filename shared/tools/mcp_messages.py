@@ -4,7 +4,7 @@ Source: Model Context Protocol, revision 2026-07-28, 'Streamable HTTP', 'Tools',
 """
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -22,7 +22,8 @@ CLIENT = {"name": "switchboard", "version": VERSION}
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
-_META = "io.modelcontextprotocol/"
+META = "io.modelcontextprotocol/"
+"""Begins the keys of `_meta`."""
 _HEADER_KEY = "x-mcp-header"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")
 _PLAIN = re.compile(r"(?!=\?base64\?)[!-~]([ -~]*[!-~])?|")
@@ -131,9 +132,9 @@ def request(number: int, method: str, params: Mapping[str, Json], *, modern: boo
     """Make the body of a request."""
     meta = {
         "_meta": {
-            f"{_META}protocolVersion": MODERN,
-            f"{_META}clientInfo": CLIENT,
-            f"{_META}clientCapabilities": {},
+            f"{META}protocolVersion": MODERN,
+            f"{META}clientInfo": CLIENT,
+            f"{META}clientCapabilities": {},
         }
     }
     body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, **(meta if modern else {})}}
@@ -143,6 +144,16 @@ def request(number: int, method: str, params: Mapping[str, Json], *, modern: boo
 def header_value(value: str) -> str:
     """Write a value so that a header can carry it. Source: 'Streamable HTTP', 'Value Encoding'."""
     return value if _PLAIN.fullmatch(value) else f"=?base64?{b64encode(value.encode()).decode()}?="
+
+
+def read_header_value(value: str | None) -> str | None:
+    """Read such a value; None if there is none, or it cannot be decoded."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return b64decode(value[len("=?base64?") : -len("?=")], validate=True).decode()
+    except ValueError:
+        return None
 
 
 def header_parameters(schema: Mapping[str, Json]) -> dict[tuple[str, ...], str] | None:

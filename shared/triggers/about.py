@@ -164,7 +164,7 @@ async def get_model(call: Call) -> Response:
 
 def _models(call: Call) -> list[str]:
     """Return the names of the models."""
-    from shared.wire.openai_asked import models_of
+    from shared.wire.openai_request import models_of
 
     return models_of([agent.name for agent in call.service.agents.agents] if is_there("agents") else [])
 

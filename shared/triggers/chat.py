@@ -217,7 +217,7 @@ async def _whole(
 async def _streamed(request: Request, protocol: Protocol, followed: Followed) -> Response:
     async with cancelled_on_disconnect(request, followed):
         failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
-    if failure and not protocol.tells_inside(failure.error, followed.request):
+    if failure and not protocol.sends_inside(failure.error, followed.request):
         raise failure.error
     lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}

@@ -28,8 +28,8 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
     record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
     invocation = invocation_id(request)
     asked: ChatRequest | None = getattr(request.state, "asked", None)
-    if asked and protocol.tells_inside(error, asked):
-        told, content_type = protocol.told(Failed(error, invocation), asked)
+    if asked and protocol.sends_inside(error, asked):
+        told, content_type = protocol.error_answer(Failed(error, invocation), asked)
         response = Response(told, headers={"cache-control": "no-store", "content-type": content_type})
     elif protocol.plain_errors:
         headers = {"cache-control": "no-store"}

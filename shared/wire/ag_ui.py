@@ -14,8 +14,8 @@ from typing import assert_never
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
-from shared.wire.ag_ui_body import AgUiKeys, Asked, attached, parse
-from shared.wire.consent import PAUSED, consent_text, question, shown, shown_arguments, title_of
+from shared.wire.ag_ui_body import AgUiDetails, AgUiKeys, attached, parse
+from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
@@ -34,9 +34,12 @@ class _Encoder(PartsEncoder):
 
     def __init__(self, request: ChatRequest) -> None:
         super().__init__()
-        self._asked = asked = Asked.of(request)
+        self._details = details = AgUiDetails.of(request)
         self._base_url = request.base_url
-        thread, self._run_id = asked.thread_id or f"thread-{request.turn_id}", asked.run_id or f"run-{request.turn_id}"
+        thread, self._run_id = (
+            details.thread_id or f"thread-{request.turn_id}",
+            details.run_id or f"run-{request.turn_id}",
+        )
         self._run: Record = {"threadId": thread, "runId": self._run_id}
         self._message_id = f"msg-{request.turn_id}"  # clients add to an earlier message with the same id
         self._message: Record = {"messageId": self._message_id}
@@ -49,7 +52,7 @@ class _Encoder(PartsEncoder):
         self._model = ""
         self._usages: dict[str, events.Usage] = {}
         self._calls: list[Json] = []
-        self._begun_calls = {*self._asked.calls}
+        self._begun_calls = {*self._details.calls}
         self._open_calls: Sequence[events.OpenCall] = ()
 
     def _begin(self) -> Iterable[Record]:
@@ -129,16 +132,16 @@ class _Encoder(PartsEncoder):
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
         """A call of a tool that the app runs itself, in a message of its own: its result comes after that."""
         self._begun_calls.add(call.call_id)
-        yield from _call(call.call_id, title_of(call), shown_arguments(call), f"{self._message_id}-{call.call_id}")
+        yield from _call(call.call_id, title_of(call), cut_arguments(call), f"{self._message_id}-{call.call_id}")
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
         """The result of a call."""
         if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
-        if self._asked.shows_progress:
+        if self._details.shows_progress:
             yield _custom("tool_call", _call_json(call))
         result: Record = {"messageId": f"{call.call_id}-result", "toolCallId": call.call_id}
-        yield {"type": "TOOL_CALL_RESULT", **result, "content": shown(call.text) or "(no output)", "role": "tool"}
+        yield {"type": "TOOL_CALL_RESULT", **result, "content": cut_text(call.text) or "(no output)", "role": "tool"}
 
     def _ask(self, calls: Sequence[events.OpenCall]) -> Iterator[Record]:
         """Show the calls, and keep them for the end of the run. Clients before 1.0 may not know it, and get a text."""
@@ -146,7 +149,7 @@ class _Encoder(PartsEncoder):
         for call in calls:
             if call.call_id not in self._begun_calls:
                 yield from self._begin_call(call)
-        if not self._asked.knows_1_0:
+        if not self._details.knows_1_0:
             message: Record = {"messageId": f"{self._message_id}-consent"}
             yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"}
             yield _content(message, consent_text(calls, self._base_url))
@@ -156,7 +159,7 @@ class _Encoder(PartsEncoder):
         if event.data_points or self._points:
             yield self._sources(self._message, event.data_points)
         self._points, self._thoughts = event.data_points, [*event.thoughts]
-        yield from self._told(self._message, event.thoughts)
+        yield from self._thoughts_events(self._message, event.thoughts)
 
     def _said(self, said: events.AgentMessage) -> Iterator[Record]:
         """An agent's message. Agents come one after the other, so that no two steps of one name are open at once."""
@@ -164,7 +167,7 @@ class _Encoder(PartsEncoder):
         if said.completion and said.finished and said.finished.usage:
             self._add_usage(said.completion.model, said.finished.usage)
         message: Record = {"messageId": f"{self._message_id}-{said.position}"}
-        agent: Record = {"subagentRunId": f"{self._run_id}-{said.position}"} if self._asked.knows_1_0 else {}
+        agent: Record = {"subagentRunId": f"{self._run_id}-{said.position}"} if self._details.knows_1_0 else {}
         if agent:
             yield {"type": "SUBAGENT_STARTED", **agent, "name": said.agent}
         else:
@@ -174,7 +177,7 @@ class _Encoder(PartsEncoder):
         yield {"type": "TEXT_MESSAGE_END", **message, **agent}
         if said.data_points:
             yield self._sources(message, said.data_points) | agent
-        for record in self._told(message, said.thoughts):
+        for record in self._thoughts_events(message, said.thoughts):
             yield record | agent
         if not agent:
             yield {"type": "STEP_FINISHED", "stepName": said.agent}
@@ -185,7 +188,7 @@ class _Encoder(PartsEncoder):
 
     def _finished(self, event: events.Finished) -> Iterator[Record]:
         if self._has_more_thoughts:
-            yield from self._told(self._message, self._thoughts)
+            yield from self._thoughts_events(self._message, self._thoughts)
         reason = "tool_calls" if event.reason == PAUSED else event.reason
         result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": reason}
         if event.followup_questions is not None:
@@ -198,11 +201,11 @@ class _Encoder(PartsEncoder):
         if event.usage and not self._usages:
             self._add_usage(self._model, event.usage)
         ended: Record = {"type": "RUN_FINISHED", **self._run, "result": result}
-        if self._usages and self._asked.knows_1_0:
+        if self._usages and self._details.knows_1_0:
             ended["usage"] = [{"model": model, **input_output_tokens(usage)} for model, usage in self._usages.items()]
         if self._open_calls:
             ended["outcome"] = {"type": "interrupt", "interrupts": [*map(_interrupt, self._open_calls)]}
-        elif self._calls and self._asked.knows_1_0:
+        elif self._calls and self._details.knows_1_0:
             ended["outcome"] = {"type": "success", "pendingToolCallIds": self._calls}
         yield ended
 
@@ -212,8 +215,8 @@ class _Encoder(PartsEncoder):
     def _sources(self, message: Record, points: Iterable[events.DataPoint]) -> Record:
         return _custom("sources", {**message, "sources": _sources_json(points, self._base_url)})
 
-    def _told(self, message: Record, thoughts: Sequence[events.Thought]) -> Iterable[Record]:
-        if not (self._asked.shows_thoughts and thoughts):
+    def _thoughts_events(self, message: Record, thoughts: Sequence[events.Thought]) -> Iterable[Record]:
+        if not (self._details.shows_thoughts and thoughts):
             return ()
         return (_custom("thoughts", {**message, "thoughts": thoughts_json(thoughts)}),)
 
@@ -233,10 +236,10 @@ class _MessageEncoder(_Encoder):
 
 def _call(call_id: str, name: str, arguments: str, message_id: str) -> Iterator[Record]:
     """A whole call, as a part of a message."""
-    told: Record = {"toolCallId": call_id}
-    yield {"type": "TOOL_CALL_START", **told, "toolCallName": name, "parentMessageId": message_id}
-    yield {"type": "TOOL_CALL_ARGS", **told, "delta": arguments}
-    yield {"type": "TOOL_CALL_END", **told}
+    call: Record = {"toolCallId": call_id}
+    yield {"type": "TOOL_CALL_START", **call, "toolCallName": name, "parentMessageId": message_id}
+    yield {"type": "TOOL_CALL_ARGS", **call, "delta": arguments}
+    yield {"type": "TOOL_CALL_END", **call}
 
 
 def _interrupt(call: events.OpenCall) -> Record:
@@ -292,20 +295,20 @@ def _news_json(news: events.StepEnded | events.AgentWork | events.GuardState) ->
 
 
 def _work_json(work: events.AgentWork) -> Json:
-    told: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
+    news: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
     if work.query is not None:
-        told["query"] = work.query
+        news["query"] = work.query
     if work.tool is not None:
-        told["tool"] = work.tool
+        news["tool"] = work.tool
     if work.to is not None:
-        told["to"] = work.to
+        news["to"] = work.to
     if work.error is not None:
-        told["error"] = work.error
+        news["error"] = work.error
     if work.usage:
-        told["usage"] = input_output_tokens(work.usage)
+        news["usage"] = input_output_tokens(work.usage)
     if work.milliseconds is not None:
-        told["milliseconds"] = round(work.milliseconds, 1)
-    return told
+        news["milliseconds"] = round(work.milliseconds, 1)
+    return news
 
 
 def _content(message: Record, text: str) -> Record:

@@ -7,7 +7,6 @@ Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients
 import re
 from collections.abc import Collection, Iterator, Mapping
 from copy import replace
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
@@ -25,8 +24,8 @@ from shared.wire.chat_body import (
 )
 from shared.wire.consent import MOST_DECISIONS, is_title, reason_in
 from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
-from shared.wire.request_body import BodyModel
+from shared.wire.multipart import MOST_FILES
+from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, definitions
 
 MOST_PARTS = 1_000
@@ -39,8 +38,7 @@ _SKIPPED = ("activity", "reasoning")
 """Roles of messages that are for the page alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class AgUiDetails(EncoderDetails, frozen=True):
     """What the encoder needs to know of a request."""
 
     thread_id: str | None = None
@@ -55,11 +53,6 @@ class Asked:
     """Whether the request asks for news of the work."""
     calls: frozenset[str] = frozenset()
     """Ids of the calls that the client has."""
-
-    @classmethod
-    def of(cls, request: ChatRequest) -> "Asked":
-        """Return what the parser left in a request."""
-        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
 class AgUiText(TypedDict):
@@ -172,7 +165,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     if keys.thread_id:
         chat["threadId"] = keys.thread_id
     request = parse_chat(chat, state_key="threadId", takes_tools=True, decisions=decisions)
-    asked = Asked(
+    details = AgUiDetails(
         thread_id=keys.thread_id,
         run_id=keys.run_id,
         knows_1_0=bool(keys.protocol_version),
@@ -184,7 +177,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     return replace(
         request,
         tools=definitions(keys.tools or ()),
-        for_encoder=asked,
+        for_encoder=details,
         run_id=named if _RUN_ID.fullmatch(named) else None,
     )
 
@@ -310,12 +303,4 @@ def _attachment(path: str, part: Mapping[str, Json], message: int, index: int) -
         case _:
             key, data, kind, name = "data", str(part["data"]), str(part["mimeType"]), part.get("filename")
     found = JsonFile.decode(kind, data, f"{path}.{key}: should be the file in base64.")
-    return Attachment(
-        part=path,
-        message=message,
-        index=index,
-        filename=shown_filename(name) if isinstance(name, str) else "",
-        media_type=shown_name(found.media_type),
-        charset=found.charset,
-        data=found.content,
-    )
+    return found.attachment(path, message, index, name if isinstance(name, str) else "")

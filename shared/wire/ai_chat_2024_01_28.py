@@ -140,7 +140,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
     total = answer.message.total_usage if answer.message else None
     message: Record = {"content": answer.text, "function_call": None, "role": "assistant", "tool_calls": None}
-    message["context"] = _shown(context)
+    message["context"] = _with_html_thoughts(context)
     choice: Record = {
         "message": message,
         "finish_reason": finished.reason,
@@ -185,7 +185,7 @@ class _Encoder(AiChatEncoder):
 
     def _sources(self, context: Record, *, has_state: bool) -> Record:
         state: Record = {"session_state": self._request.chat.session_state} if has_state else {}
-        delta: Record = {"role": "assistant", "context": _shown(context)}
+        delta: Record = {"role": "assistant", "context": _with_html_thoughts(context)}
         return self._chunk({"delta": delta, "context": context, **state})
 
     def _annotation(self, event: events.FilterAnnotation) -> Record:
@@ -221,7 +221,7 @@ def _completion(started: events.CompletionStarted) -> Record:
     }
 
 
-def _shown(context: Record) -> Record:
+def _with_html_thoughts(context: Record) -> Record:
     """The context as the web component puts it into its page: its thoughts are one HTML text.
 
     Source: azure-search-openai-javascript 6b50475 (2025-10-03), packages/search/src/plugins/schemas.ts, `thoughts`;

@@ -14,8 +14,8 @@ from pydantic_core import from_json
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, error_text
-from shared.wire.ai_sdk_body import MOST_PARTS, Asked, attached, parse
-from shared.wire.consent import PAUSED, arguments_of, consent_text, question, shown, title_of
+from shared.wire.ai_sdk_body import MOST_PARTS, AiSdkDetails, attached, parse
+from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
@@ -41,12 +41,12 @@ class _Encoder(PartsEncoder):
     def __init__(self, request: ChatRequest) -> None:
         super().__init__()
         self._base_url = request.base_url
-        self._asked = Asked.of(request)
+        self._details = AiSdkDetails.of(request)
         # Clients replace an earlier answer with the same id, and go on with the one whose tools they answered.
-        self._id = self._asked.goes_on or f"msg_{request.turn_id}"
+        self._id = self._details.goes_on or f"msg_{request.turn_id}"
         self._in_step = False
-        self._begun_calls = {*self._asked.calls}
-        self._sources = {*self._asked.sources}
+        self._begun_calls = {*self._details.calls}
+        self._sources = {*self._details.sources}
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
 
@@ -134,7 +134,7 @@ class _Encoder(PartsEncoder):
         yield from self._thoughts_part("turn", self._thoughts if thoughts else ())
 
     def _thoughts_part(self, part: str, thoughts: Sequence[events.Thought]) -> Iterator[Record]:
-        if thoughts and self._asked.shows_thoughts:
+        if thoughts and self._details.shows_thoughts:
             yield {"type": "data-thoughts", "id": part, "data": thoughts_json(thoughts)}
 
     def _message(self, message: events.AgentMessage) -> Iterator[Record]:
@@ -161,22 +161,22 @@ class _Encoder(PartsEncoder):
         yield from self._begin_step()
         self._begun_calls.add(call.call_id)
         # Version 5 answers a question for consent as if the page had run the call.
-        is_answered = isinstance(call, events.OpenCall) and not self._asked.takes_approvals
-        told: Record = {"toolCallId": call.call_id, "toolName": title_of(call), "input": arguments_of(call)}
-        yield {"type": "tool-input-available", **told, **({"dynamic": True} if is_answered else _HERE)}
+        is_answered = isinstance(call, events.OpenCall) and not self._details.takes_approvals
+        keys: Record = {"toolCallId": call.call_id, "toolName": title_of(call), "input": arguments_of(call)}
+        yield {"type": "tool-input-available", **keys, **({"dynamic": True} if is_answered else _HERE)}
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
         if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
         yield from self._begin_step()
-        told: Record = {"toolCallId": call.call_id}
-        if call.status == "denied" and self._asked.takes_approvals:
-            yield {"type": "tool-output-denied", **told}
+        keys: Record = {"toolCallId": call.call_id}
+        if call.status == "denied" and self._details.takes_approvals:
+            yield {"type": "tool-output-denied", **keys}
         elif call.status == "done":
-            yield {"type": "tool-output-available", **told, "output": shown(call.text), **_HERE}
+            yield {"type": "tool-output-available", **keys, "output": cut_text(call.text), **_HERE}
         else:
-            yield {"type": "tool-output-error", **told, "errorText": shown(call.text), **_HERE}
-        if call.approval_id and not self._asked.takes_approvals:
+            yield {"type": "tool-output-error", **keys, "errorText": cut_text(call.text), **_HERE}
+        if call.approval_id and not self._details.takes_approvals:
             yield _approval(call.approval_id, call.call_id, call.status)
 
     def _ask(self, asked: events.ConsentAsked) -> Iterator[Record | Framed]:
@@ -184,11 +184,11 @@ class _Encoder(PartsEncoder):
         for call in asked.calls:
             if call.call_id not in self._begun_calls:
                 yield from self._begin_call(call)
-            if self._asked.takes_approvals:
+            if self._details.takes_approvals:
                 yield {"type": "tool-approval-request", "approvalId": call.approval_id, "toolCallId": call.call_id}
             else:
                 yield _approval(call.approval_id, call.call_id, "open", question(call))
-        if not self._asked.takes_approvals:
+        if not self._details.takes_approvals:
             text = consent_text(asked.calls, self._base_url)
             yield from self._records(events.TextDelta(text))
 
@@ -196,10 +196,10 @@ class _Encoder(PartsEncoder):
         """Calls of the page's tools, each with its input in one piece."""
         yield from self._begin_step()
         for call in calls:
-            told: Record = {"toolCallId": call.id, "toolName": call.name}
-            yield {"type": "tool-input-start", **told}
+            keys: Record = {"toolCallId": call.id, "toolName": call.name}
+            yield {"type": "tool-input-start", **keys}
             yield {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": call.arguments}
-            yield {"type": "tool-input-available", **told, "input": from_json(call.arguments)}
+            yield {"type": "tool-input-available", **keys, "input": from_json(call.arguments)}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         if finished.followup_questions is not None:

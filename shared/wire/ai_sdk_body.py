@@ -18,8 +18,8 @@ from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
 from shared.wire.consent import reason_in
 from shared.wire.framing import encode_json
 from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
-from shared.wire.request_body import BodyModel
+from shared.wire.multipart import MOST_FILES
+from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
 
 MOST_PARTS = 1_000
@@ -29,8 +29,7 @@ _RESPONDED = "approval-responded"
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class AiSdkDetails(EncoderDetails, frozen=True):
     """What the encoder needs to know of a request."""
 
     shows_thoughts: bool = False
@@ -44,11 +43,6 @@ class Asked:
     """Ids of its calls."""
     takes_approvals: bool = False
     """Whether the page knows the parts that ask for consent. Versions before 6 end an answer at one."""
-
-    @classmethod
-    def of(cls, request: ChatRequest) -> "Asked":
-        """Return what the parser left in a request."""
-        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
 class AiSdkOptions(BodyModel):
@@ -77,14 +71,14 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
     choice, named = _choice(body.get("toolChoice"))
     tools, how = chosen(definitions(_functions(body.get("tools"))), choice, named=named, parallel=None)
-    asked = Asked(
+    details = AiSdkDetails(
         shows_thoughts="context" in body,
         goes_on=_last_id(said) if request.steps or decisions else None,
         sources=frozenset(str(part["sourceId"]) for part in parts if "sourceId" in part),
         calls=frozenset(str(part["toolCallId"]) for part in parts if "toolCallId" in part),
         takes_approvals=options.approvals == "parts" or any(part.get("state") == _RESPONDED for part in parts),
     )
-    return replace(request, tools=tools, tool_choice=how, for_encoder=asked)
+    return replace(request, tools=tools, tool_choice=how, for_encoder=details)
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -112,8 +106,8 @@ def _functions(tools: Json) -> list[FunctionKeys]:
     if not isinstance(tools, dict) or len(tools) > MOST_TOOLS:
         raise BadRequest(f"tools: should be an object with the names of at most {MOST_TOOLS} tools.")
     found: list[FunctionKeys] = []
-    for name, told in tools.items():
-        keys = told if isinstance(told, dict) else {}
+    for name, tool in tools.items():
+        keys = tool if isinstance(tool, dict) else {}
         schema = keys.get("parameters") or keys.get("inputSchema")
         found.append(FunctionKeys.read({"name": name, "description": keys.get("description"), "parameters": schema}))
     return found
@@ -142,14 +136,14 @@ def _decisions(parts: Sequence[Mapping[str, Json]]) -> tuple[Decision, ...]:
 
     Version 5 has no parts for it: a page answers the call itself, whose question is in data beside it.
     """
-    asked: dict[Json, str] = {}
+    questions: dict[Json, str] = {}
     for part in parts:
         match part:
             case {
                 "type": "data-approval",
                 "data": {"approvalId": str(approval), "toolCallId": str(call), "state": "open"},
             }:
-                asked[call] = approval
+                questions[call] = approval
             case _:
                 pass
     found: list[Decision] = []
@@ -158,7 +152,7 @@ def _decisions(parts: Sequence[Mapping[str, Json]]) -> tuple[Decision, ...]:
             case {"state": "approval-responded", "approval": {"id": str(approval), **answer}}:
                 found.append(Decision(answer.get("approved") is True, approval, reason=reason_in(answer)))
             case {"state": "output-available", "toolCallId": str(call), "output": "approved" | "declined" as output}:
-                if approval := asked.get(call):
+                if approval := questions.get(call):
                     found.append(Decision(output == "approved", approval))
             case _:
                 pass
@@ -281,12 +275,4 @@ def _attachment(path: str, part: Mapping[str, Json], place: int, index: int) -> 
     if not (isinstance(url, str) and isinstance(filename, str) and isinstance(declared, str)):
         raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
     found = JsonFile.from_url(url, f"{path}.url", "the file")
-    return Attachment(
-        part=path,
-        message=place,
-        index=index,
-        filename=shown_filename(filename),
-        media_type=shown_name(declared.partition(";")[0].strip().lower() or found.media_type),
-        charset=found.charset,
-        data=found.content,
-    )
+    return found.attachment(path, place, index, filename, declared.partition(";")[0].strip().lower())

@@ -40,22 +40,22 @@ def is_title(name: str) -> bool:
     return "." in name
 
 
-def shown(text: str) -> str:
+def cut_text(text: str) -> str:
     """Return a text, cut where it is long."""
     left_out = len(text) - LONGEST_SHOWN
     return f"{text[:LONGEST_SHOWN]}\n[cut here: {left_out:,} more characters]" if left_out > 0 else text
 
 
-def shown_arguments(call: ToolStarted | ToolEnded | OpenCall) -> str:
+def cut_arguments(call: ToolStarted | ToolEnded | OpenCall) -> str:
     """Return the arguments of a call as JSON; those that are long become one text that is cut."""
     if len(call.arguments) <= LONGEST_SHOWN or isinstance(call, OpenCall):
         return call.arguments
-    return msgspec.json.encode({"arguments": shown(call.arguments)}).decode()
+    return msgspec.json.encode({"arguments": cut_text(call.arguments)}).decode()
 
 
 def arguments_of(call: ToolStarted | ToolEnded | OpenCall) -> dict[str, Json]:
     """Return the same as an object."""
-    return msgspec.json.decode(shown_arguments(call), type=dict[str, object])  # pyright: ignore[reportReturnType] (JSON)
+    return msgspec.json.decode(cut_arguments(call), type=dict[str, object])  # pyright: ignore[reportReturnType] (JSON)
 
 
 def purpose(call: OpenCall) -> str:
@@ -110,11 +110,11 @@ def reason_in(answer: Mapping[str, Json]) -> str:
     return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
 
 
-def asked_in_words(request: ChatRequest, asked: ConsentAsked, *, has_text: bool) -> Sequence[ChatEvent]:
+def consent_events(request: ChatRequest, asked: ConsentAsked, *, has_text: bool) -> Sequence[ChatEvent]:
     """Make the events that ask where a wire has no place for calls: a text, or messages of a team.
 
     Args:
-        request: What was asked.
+        request: The request.
         asked: The calls.
         has_text: Whether the answer has a text before.
     """
@@ -127,7 +127,7 @@ def _messages(request: ChatRequest, calls: Sequence[OpenCall], position: int = 0
     """Make the messages that ask in a team's answer, one for each agent that wants to call.
 
     Args:
-        request: What was asked.
+        request: The request.
         calls: The calls.
         position: Number of messages before them.
     """

@@ -12,7 +12,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import ended_by
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.wire.consent import asked_in_words, ended_in_words
+from shared.wire.consent import consent_events, ended_in_words
 from shared.wire.context import retrieved_context, takes_plain_images, thoughts_json
 from shared.wire.protocol import Record, error_record
 
@@ -73,7 +73,7 @@ class ContextEncoder(ABC):
 
     def _ask(self, asked: events.ConsentAsked) -> Iterable[Record]:
         self._open_calls = asked.calls
-        said = asked_in_words(self._request, asked, has_text=self._has_text)
+        said = consent_events(self._request, asked, has_text=self._has_text)
         return [record for event in said for record in self.encode(event)]
 
     def _last(self, event: events.Finished) -> Iterable[Record]:

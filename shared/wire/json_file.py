@@ -4,7 +4,9 @@ from binascii import Error as Base64Error
 from binascii import a2b_base64
 from dataclasses import dataclass, field
 
+from shared.core.attachments import Attachment
 from shared.errors import BadRequest
+from shared.wire.multipart import shown_filename, shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +61,16 @@ class JsonFile:
         if "base64" not in head.lower().split(";")[1:]:
             raise BadRequest(problem)
         return cls.decode(head, data, problem)
+
+    def attachment(self, part: str, message: int, index: int, filename: str, declared: str = "") -> Attachment:
+        """Make the attachment of a message.
+
+        Args:
+            part: The file's place in the body.
+            message: The index of its message, from 0.
+            index: Its number among the files of that message, from 0.
+            filename: Its name; empty if not given.
+            declared: Its media type, if the body has it beside the file.
+        """
+        kind = shown_name(declared or self.media_type)
+        return Attachment(part, message, index, shown_filename(filename), kind, self.charset, self.content)

@@ -7,8 +7,6 @@ Source: Model Context Protocol, revision 2026-07-28, 'Streamable HTTP', 'Version
 'Caching'; and 2025-11-25, 'Lifecycle', 'Transports'.
 """
 
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,31 +15,23 @@ from shared.chat_types import Decision, Json
 from shared.errors import SwitchboardError, error_text
 from shared.runtime.version import VERSION
 from shared.settings import Settings
+from shared.tools.mcp_messages import HEADER_MISMATCH, LEGACY, META, MODERN, UNSUPPORTED_VERSION, read_header_value
 from shared.wire.consent import MOST_DECISIONS
 from shared.wire.mcp_tools import INSTRUCTIONS, TOOLS, Tool
 from shared.wire.protocol import Record
-
-MODERN = ("2026-07-28",)
-"""Revisions whose requests state their version, newest first."""
-LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Revisions that begin with `initialize`, newest first. 2025-03-26 alone knows batches, which no client sends."""
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-HEADER_MISMATCH = -32020
-UNSUPPORTED_VERSION = -32022
 
 EXAMPLE = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}'
 """Example of a message, for error messages."""
 NO_OBJECT = "body"
 """Key under which a body that is no object, such as a batch, is given to `receive`, which refuses it."""
 
-_VERSION = "io.modelcontextprotocol/protocolVersion"
-_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
-_SERVER = "io.modelcontextprotocol/serverInfo"
+_VERSION, _CAPABILITIES, _SERVER = f"{META}protocolVersion", f"{META}clientCapabilities", f"{META}serverInfo"
 _VERSION_HEADER, _METHOD_HEADER, _NAME_HEADER = "mcp-protocol-version", "mcp-method", "mcp-name"
 _FRESH_MILLISECONDS = 300_000
 """How long a client may keep what never changes while this version of the app runs: the tools and what it is."""
@@ -74,7 +64,7 @@ class Call:
     arguments: Mapping[str, Json]
     """The arguments as they were sent."""
     modern: bool
-    """Whether the request is of a revision in `MODERN`."""
+    """Whether the request is of the revision `MODERN`."""
     progress: int | str | None = None
     """Token for notifications of progress, which are sent before the reply; None: the client wants none."""
     can_ask: bool = False
@@ -140,16 +130,13 @@ def receive(headers: Mapping[str, str], message: Mapping[str, Json]) -> Reply | 
     try:
         if request.method == "tools/call":
             arguments = _object(request.params, "arguments")
-            token = _id(_object(request.params, "_meta"), "progressToken")
-            told = (
-                token
-                if "text/event-stream" in headers.get("accept", "") and len(str(token)) <= _LONGEST_TOKEN
-                else None
-            )
             meta = _object(request.params, "_meta")
+            token = _id(meta, "progressToken")
+            if "text/event-stream" not in headers.get("accept", "") or len(str(token)) > _LONGEST_TOKEN:
+                token = None
             can_ask = modern and "form" in _object(_object(meta, _CAPABILITIES), "elicitation")
             decided = _decisions(_object(request.params, "inputResponses")) if modern else ()
-            return Call(request.id, _tool(request.params.get("name")), arguments, modern, told, can_ask, decided)
+            return Call(request.id, _tool(request.params.get("name")), arguments, modern, token, can_ask, decided)
         return _reply(request.id, _result(request, modern=modern), modern=modern)
     except _Refusal as refusal:
         status = 200 if not modern else 404 if refusal.code == METHOD_NOT_FOUND else 400
@@ -244,33 +231,27 @@ def _is_modern(headers: Mapping[str, str], request: _Request) -> bool:
         return False
     if in_body is not None and in_body != in_header:
         raise _mismatch("MCP-Protocol-Version", f"params._meta['{_VERSION}']")
-    if in_header not in MODERN:
-        supported: Json = [*MODERN, *LEGACY]
+    if in_header != MODERN:
+        supported: Json = [MODERN, *LEGACY]
         data: Record = {"supported": supported, "requested": in_header}
-        raise _Refusal(UNSUPPORTED_VERSION, f"Supported versions of MCP: {', '.join([*MODERN, *LEGACY])}.", data)
+        raise _Refusal(UNSUPPORTED_VERSION, f"Supported versions of MCP: {', '.join([MODERN, *LEGACY])}.", data)
     if in_body is None or not isinstance(meta.get(_CAPABILITIES), dict):
         missing = _VERSION if in_body is None else _CAPABILITIES
         raise _Refusal(INVALID_PARAMS, f"params._meta['{missing}']: is missing.")
     if headers.get(_METHOD_HEADER) != request.method:
         raise _mismatch("Mcp-Method", "method")
     name = request.params.get("name")
-    if request.method == "tools/call" and isinstance(name, str) and _decoded(headers.get(_NAME_HEADER)) != name:
+    if (
+        request.method == "tools/call"
+        and isinstance(name, str)
+        and read_header_value(headers.get(_NAME_HEADER)) != name
+    ):
         raise _mismatch("Mcp-Name", "params.name")
     return True
 
 
 def _mismatch(header: str, key: str) -> _Refusal:
     return _Refusal(HEADER_MISMATCH, f"The header {header} is missing, or differs from {key}.")
-
-
-def _decoded(value: str | None) -> str | None:
-    """The value of a header, which may be Base64 in a wrapping. Source: 'Streamable HTTP', 'Value Encoding'."""
-    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
-        return value
-    try:
-        return b64decode(value[len("=?base64?") : -len("?=")], validate=True).decode()
-    except (Base64Error, ValueError):
-        return None
 
 
 def _result(request: _Request, *, modern: bool) -> Record:
@@ -281,7 +262,7 @@ def _result(request: _Request, *, modern: bool) -> Record:
             return {"tools": tools, **_cached(modern=modern)}
         case "server/discover" if modern:
             return {
-                "supportedVersions": [*MODERN],
+                "supportedVersions": [MODERN],
                 "capabilities": _CAPABILITIES_HERE,
                 "instructions": INSTRUCTIONS,
                 **_cached(modern=True),

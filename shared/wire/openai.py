@@ -12,12 +12,12 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by
 from shared.errors import ContentFiltered, NotFound
-from shared.wire.consent import asked_in_words, ended_in_words, in_words
+from shared.wire.consent import consent_events, ended_in_words, in_words
 from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
-from shared.wire.openai_asked import Asked
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
+from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_shapes import OpenaiCompletion, OpenaiError
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, events_of
 
@@ -27,7 +27,7 @@ _REASONS = ("stop", "length", "content_filter", "tool_calls")
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's is one text of all messages."""
-    answer, asked = in_words(request, answer), Asked.of(request)
+    answer, details = in_words(request, answer), OpenaiDetails.of(request)
     text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
     points, thoughts = gathered(answer)
     finished = answer.finished
@@ -52,7 +52,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "id": f"chatcmpl-{request.turn_id}",
         "object": "chat.completion",
         "created": request.created,
-        "model": asked.model,
+        "model": details.model,
         "choices": [choice],
         **known(usage=usage_json(finished.usage) if finished.usage else None, prompt_filter_results=prompt),
     }
@@ -63,12 +63,12 @@ class _Encoder:
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request
-        self._asked = Asked.of(request)
+        self._details = OpenaiDetails.of(request)
         self._head: Record = {
             "id": f"chatcmpl-{request.turn_id}",
             "object": "chat.completion.chunk",
             "created": request.created,
-            "model": self._asked.model,
+            "model": self._details.model,
         }
         self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
@@ -113,7 +113,7 @@ class _Encoder:
                 return self._failed(event)
             case events.ConsentAsked():
                 self._open = event.calls
-                asked = asked_in_words(self._request, event, has_text=bool(self._texts))
+                asked = consent_events(self._request, event, has_text=bool(self._texts))
                 return [record for one in asked for record in self._records(one)]
             case events.Progress() | events.ToolStarted() | events.ToolEnded():
                 pass  # clients run the calls that they see, and call the model again
@@ -141,7 +141,7 @@ class _Encoder:
         prompt = self._prompt_filter or finished.prompt_filter_results
         ended = self._chunk({}, _reason(finished), content_filter_results=finished.content_filter_results)
         yield ended | known(prompt_filter_results=prompt)
-        if self._asked.include_usage and finished.usage:
+        if self._details.include_usage and finished.usage:
             yield {**self._head, "choices": [], "usage": usage_json(finished.usage)}
 
     def _failed(self, event: events.Failed) -> Iterable[Record]:

@@ -13,7 +13,7 @@ from pydantic import FailFast, Field, SkipValidation
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
-from shared.wire import openai_asked as asked
+from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.openai_form import ResponseFormat, form_of
 from shared.wire.request_body import BodyModel
@@ -33,7 +33,7 @@ class OpenaiTool(BodyModel):
     function: FunctionKeys
 
 
-class OpenaiKeys(asked.ModelKeys):
+class OpenaiKeys(openai.ModelKeys):
     """Keys of a request beyond those of all protocols."""
 
     tools: Annotated[list[OpenaiTool], FailFast()] | None = Field(default=None, max_length=MOST_TOOLS)
@@ -47,7 +47,7 @@ class OpenaiKeys(asked.ModelKeys):
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     response_format: ResponseFormat | None = None
-    reasoning_effort: asked.Effort | None = None
+    reasoning_effort: openai.Effort | None = None
     store: bool | None = Field(default=None, description="False: no record of the answer is kept, to judge it by.")
 
 
@@ -75,10 +75,10 @@ class OpenaiFile(TypedDict):
     """A file in a message of the user."""
 
     type: Literal["file"]
-    file: asked.OpenaiFileKeys
+    file: openai.OpenaiFileKeys
 
 
-type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=asked.MOST_PARTS)]
+type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=openai.MOST_PARTS)]
 
 
 class OpenaiMessage(TypedDict):
@@ -100,7 +100,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         body = dict(body) | {
             "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
         }
-    request = asked.request_of(body, keys, form_of("response_format", keys.response_format))
+    request = openai.request_of(body, keys, form_of("response_format", keys.response_format))
     overrides = request.overrides
     if overrides.seed is None:
         overrides = replace(overrides, seed=keys.seed)
@@ -108,12 +108,12 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     choice = cast("Json", keys.tool_choice)
     functions = [tool.function for tool in keys.tools or ()]
     return replace(
-        asked.with_tools(request, keys, functions, choice, _named(choice)),
+        openai.with_tools(request, keys, functions, choice, _named(choice)),
         overrides=overrides,
         reasoning_effort=keys.reasoning_effort,
         may_be_kept=keys.store is not False,
         max_tokens=keys.max_completion_tokens or keys.max_tokens,
-        for_encoder=replace(asked.Asked.of(request), include_usage=include_usage),
+        for_encoder=replace(openai.OpenaiDetails.of(request), include_usage=include_usage),
     )
 
 
@@ -134,7 +134,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         TooLarge: there are too many.
     """
     messages = cast("list[Json]", body["messages"])
-    return asked.attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
+    return openai.attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -161,8 +161,8 @@ def _flat(place: int, message: Json) -> Json:
     if parts is None and message.get("role") == "assistant":
         message = message | {"content": None}  # the SDKs leave it out beside tool calls
     if isinstance(parts, list):
-        if len(parts) > asked.MOST_PARTS:
-            raise BadRequest(f"messages[{place}].content: should have at most {asked.MOST_PARTS} parts.")
+        if len(parts) > openai.MOST_PARTS:
+            raise BadRequest(f"messages[{place}].content: should have at most {openai.MOST_PARTS} parts.")
         texts = [_text(f"messages[{place}].content[{number}]", part) for number, part in enumerate(parts)]
         message = message | {"content": "\n\n".join(text for text in texts if text is not None)}
     return message
@@ -174,12 +174,12 @@ def _text(path: str, part: Json) -> str | None:
         case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "image_url", "image_url": {"url": str(url)}}:
-            asked.check_image_url(f"{path}.image_url.url", url)
+            openai.check_image_url(f"{path}.image_url.url", url)
             return None
         case {"type": "image_url"}:
             raise BadRequest(f"{path}.image_url.url: should be a string.")
         case {"type": "file", "file": dict(keys)}:
-            asked.check_file(f"{path}.file", keys)
+            openai.check_file(f"{path}.file", keys)
             return None
         case {"type": "file"}:
             raise BadRequest(f"{path}.file: should be an object with 'file_data' and 'filename'.")
@@ -189,15 +189,15 @@ def _text(path: str, part: Json) -> str | None:
             )
 
 
-def _files(place: int, message: Json) -> Iterator[asked.SentFile]:
+def _files(place: int, message: Json) -> Iterator[openai.SentFile]:
     """The images and other files of a message."""
     if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
         for number, part in enumerate(parts):
             path = f"messages[{place}].content[{number}]"
             match part:
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield asked.SentFile(place, f"{path}.image_url.url", url)
+                    yield openai.SentFile(place, f"{path}.image_url.url", url)
                 case {"type": "file", "file": {"file_data": str(data), **keys}}:
-                    yield asked.SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
+                    yield openai.SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
                 case _:
                     pass

@@ -9,7 +9,7 @@ from shared.errors import ContentFiltered, NotFound, SwitchboardError, error_tex
 from shared.events import AgentMessage, DataPoint, Finished, Thought
 from shared.wire.context import link_to, thoughts_json
 from shared.wire.framing import encode_json
-from shared.wire.openai_asked import Asked
+from shared.wire.openai_request import OpenaiDetails
 from shared.wire.protocol import Record
 
 _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
@@ -68,7 +68,7 @@ def sources_context(
         context["intent"] = encode_json(queries).decode()
     if finished.followup_questions is not None:
         context["followup_questions"] = list[Json](finished.followup_questions)
-    if Asked.of(request).shows_thoughts:
+    if OpenaiDetails.of(request).shows_thoughts:
         context["thoughts"] = thoughts_json(thoughts)
     return context
 

@@ -13,11 +13,11 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer
 from shared.errors import NotFound
-from shared.wire.consent import shown, shown_arguments
+from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.openai_asked import Asked
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
+from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
 from shared.wire.openai_responses_shapes import OpenaiResponse
 from shared.wire.openai_shapes import OpenaiError
@@ -252,21 +252,21 @@ def _item(request: ChatRequest, place: int, content: list[Json], status: str) ->
 def _call(request: ChatRequest, place: int, call: ToolCall) -> Record:
     """A call of a tool of the caller."""
     item_id = f"fc_{request.turn_id}_{place}"
-    told: Record = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
-    return {"id": item_id, "type": "function_call", "status": "completed", **told}
+    named: Record = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"id": item_id, "type": "function_call", "status": "completed", **named}
 
 
 def _servers_call(request: ChatRequest, call: events.ToolStarted | events.ToolEnded) -> Record:
     """A call of a tool of an MCP server or an API, as far as it has come."""
     ended = call if isinstance(call, events.ToolEnded) else None
-    text, is_done = shown(ended.text) if ended else None, bool(ended) and ended.status == "done"
+    text, is_done = cut_text(ended.text) if ended else None, bool(ended) and ended.status == "done"
     return {
         "id": f"mcp_{request.turn_id}_{call.call_id.removeprefix('call_')}",
         "type": "mcp_call",
         "status": "completed" if is_done else "failed" if ended else "in_progress",
         "server_label": call.server,
         "name": call.tool,
-        "arguments": shown_arguments(call),
+        "arguments": cut_arguments(call),
         "output": text if is_done else None,
         "error": None if is_done else text,
         "approval_request_id": f"{APPROVAL}{ended.approval_id}" if ended and ended.approval_id else None,
@@ -296,12 +296,12 @@ def _summary(text: str) -> Record:
 
 def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Record:
     """The answer so far, with what is known of its end."""
-    asked = Asked.of(request)
+    details = OpenaiDetails.of(request)
     return {
         "id": f"resp_{request.turn_id}",
         "object": "response",
         "created_at": request.created,
-        "model": asked.model,
+        "model": details.model,
         "output": [*output],
         "error": None,
         "incomplete_details": None,
@@ -314,8 +314,8 @@ def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Re
         "top_p": None,
         "store": request.is_kept,
         "usage": None,
-        **asked.repeated,
-        **({"previous_response_id": asked.previous} if asked.previous else {}),
+        **details.repeated,
+        **({"previous_response_id": details.previous} if details.previous else {}),
         **({"background": True} if request.is_later else {}),
         **end,
     }
@@ -325,9 +325,9 @@ def unfinished(request: ChatRequest, status: str, error: Json = None) -> Record:
     """A response that has no answer, or none yet.
 
     Args:
-        request: What was asked.
+        request: What was details.
         status: `queued`, `in_progress`, `failed` or `cancelled`.
-        error: What went wrong, as `error_object` tells it.
+        error: What went wrong, as `error_object` makes it.
     """
     end: Record = {"status": status}
     match error:

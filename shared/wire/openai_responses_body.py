@@ -14,7 +14,7 @@ from pydantic import ConfigDict, FailFast, Field, SkipValidation
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
-from shared.wire import openai_asked as asked
+from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.consent import reason_in
 from shared.wire.openai_form import TextFormat, form_of
@@ -55,7 +55,7 @@ class OpenaiInputImage(TypedDict):
     image_url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
 
 
-class OpenaiInputFile(asked.OpenaiFileKeys):
+class OpenaiInputFile(openai.OpenaiFileKeys):
     """A file in a message of the user."""
 
     type: Literal["input_file"]
@@ -64,7 +64,7 @@ class OpenaiInputFile(asked.OpenaiFileKeys):
 type OpenaiInputParts = Annotated[
     list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile],
     FailFast(),
-    Field(max_length=asked.MOST_PARTS),
+    Field(max_length=openai.MOST_PARTS),
 ]
 
 
@@ -90,7 +90,7 @@ class OpenaiCallOutput(TypedDict):
 
     type: Literal["function_call_output"]
     call_id: str
-    output: str | Annotated[list[OpenaiInputText], FailFast(), Field(max_length=asked.MOST_PARTS)]
+    output: str | Annotated[list[OpenaiInputText], FailFast(), Field(max_length=openai.MOST_PARTS)]
 
 
 class OpenaiConsent(TypedDict):
@@ -130,10 +130,10 @@ class OpenaiNamedTool(TypedDict):
 class ReasoningKeys(BodyModel):
     """How the model thinks."""
 
-    effort: asked.Effort | None = None
+    effort: openai.Effort | None = None
 
 
-class OpenaiResponsesKeys(asked.ModelKeys):
+class OpenaiResponsesKeys(openai.ModelKeys):
     """Keys of a request besides the conversation."""
 
     tools: Annotated[list[OpenaiResponsesTool], FailFast()] | None = Field(default=None, max_length=MOST_TOOLS)
@@ -189,12 +189,12 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         raise BadRequest("background: needs 'store': leave it out, or set it to true.")
     form = form_of("text.format", keys.text.format if keys.text else None)
     said: list[Json] = [*_instructions(keys), *messages]
-    request = asked.request_of(dict(body) | {"messages": said}, keys, form, decisions)
+    request = openai.request_of(dict(body) | {"messages": said}, keys, form, decisions)
     repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None}
-    for_encoder = replace(asked.Asked.of(request), previous=keys.previous_response_id, repeated=repeated)
+    for_encoder = replace(openai.OpenaiDetails.of(request), previous=keys.previous_response_id, repeated=repeated)
     choice = cast("Json", keys.tool_choice)
     return replace(
-        asked.with_tools(request, keys, keys.tools or (), choice, _named(choice)),
+        openai.with_tools(request, keys, keys.tools or (), choice, _named(choice)),
         max_tokens=keys.max_output_tokens,
         for_encoder=for_encoder,
         reasoning_effort=keys.reasoning.effort if keys.reasoning else None,
@@ -248,7 +248,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
     if decisions_in(body):
         return ()
     before = 1 if body.get("instructions") else 0
-    return asked.attached_files(
+    return openai.attached_files(
         file
         for place, (message, item) in enumerate(_messages(body), before)
         for path, part in _parts(f"{message}.content", item.get("content"))
@@ -347,8 +347,8 @@ def _joined(path: str, content: Json) -> str:
         return content
     if not isinstance(content, list):
         raise BadRequest(f"{path}: should be a string or a list of parts.")
-    if len(content) > asked.MOST_PARTS:
-        raise BadRequest(f"{path}: should have at most {asked.MOST_PARTS} parts.")
+    if len(content) > openai.MOST_PARTS:
+        raise BadRequest(f"{path}: should have at most {openai.MOST_PARTS} parts.")
     texts = [_text(place, part) for place, part in _parts(path, content)]
     return "\n\n".join(text for text in texts if text is not None)
 
@@ -382,25 +382,25 @@ def _text(path: str, part: dict[str, Json]) -> str | None:
         case {"type": "input_text" | "output_text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "input_image", "image_url": str(url)}:
-            asked.check_image_url(f"{path}.image_url", url)
+            openai.check_image_url(f"{path}.image_url", url)
             return None
         case {"type": "input_image"}:
             raise BadRequest(f"{path}.image_url: should be a data: URL of an image; no files are kept here.")
         case {"type": "input_file"}:
-            asked.check_file(path, part)
+            openai.check_file(path, part)
             return None
         case _:
             kinds = _either("input_text", "output_text", "input_image", "input_file")
             raise BadRequest(f"{path}: should be a text, an image or a file, of the type {kinds}.")
 
 
-def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[asked.SentFile]:
+def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[openai.SentFile]:
     """The image or other file that a part is, if it is one."""
     match part:
         case {"type": "input_image", "image_url": str(url)}:
-            yield asked.SentFile(place, f"{path}.image_url", url)
+            yield openai.SentFile(place, f"{path}.image_url", url)
         case {"type": "input_file", "file_data": str(data), **keys}:
-            yield asked.SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
+            yield openai.SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
         case _:
             pass
 

@@ -152,7 +152,7 @@ class Protocol(msgspec.Struct, frozen=True):
     waits_briefly: bool = False
     """Whether its client gives up on a whole answer after 30 seconds."""
     message_encoder: Callable[[ChatRequest], Encoder] | None = None
-    """Makes the encoder that tells an error in a message like an answer, for a client that shows no error in any form.
+    """Makes the encoder that sends an error in a message like an answer, for a client that shows no error in any form.
     `ERRORS_AS_MESSAGES` chooses it."""
     filter_ends: bool = False
     """Whether a filter that stops an answer's text is how the answer ends, streamed or whole; else it is an error."""
@@ -175,8 +175,8 @@ class Protocol(msgspec.Struct, frozen=True):
             return replace(self, encoder=self.message_encoder, fails_in_stream=(SwitchboardError,))
         return replace(self, message_encoder=None)
 
-    def tells_inside(self, error: SwitchboardError, request: ChatRequest) -> bool:
-        """Whether an error is told inside an answer with status 200: what a client does not show is no answer.
+    def sends_inside(self, error: SwitchboardError, request: ChatRequest) -> bool:
+        """Whether an error is sent inside an answer with status 200: what a client does not show is no answer.
 
         Args:
             error: The error.
@@ -190,8 +190,8 @@ class Protocol(msgspec.Struct, frozen=True):
             return False
         return isinstance(error, self.fails_in_stream) and (request.stream or self.message_encoder is not None)
 
-    def told(self, failed: Failed, request: ChatRequest) -> tuple[bytes, str]:
-        """An answer that is nothing but an error: its bytes and their content type."""
+    def error_answer(self, failed: Failed, request: ChatRequest) -> tuple[bytes, str]:
+        """Make an answer that is nothing but an error: its bytes and their content type."""
         records = [*self.encoder(request).encode(failed)]
         if request.stream:
             return self.framing.join(records) + self.framing.end, self.framing.content_type
@@ -237,7 +237,7 @@ class Protocol(msgspec.Struct, frozen=True):
         """One agent's part of a team's answer: its document, or the items of one that is an array.
 
         Args:
-            request: What was asked.
+            request: The request.
             message: The agent's message.
             turn: Metadata of the team's turn.
             calls: Calls of servers' tools, from which the agent's are taken.
@@ -263,7 +263,7 @@ async def stream_bytes(
 
     Args:
         protocol: The protocol.
-        request: What was asked.
+        request: The request.
         batches: The events.
         after: Number of the last record that the reader has, from 0: only those after it are sent.
         numbered: Whether server-sent events get the numbers of their records as ids.

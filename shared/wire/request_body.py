@@ -11,7 +11,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
-from shared.chat_types import Json
+from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
 
@@ -174,6 +174,15 @@ def _unreadable(body: bytes | bytearray, problem: str, example: str) -> BadReque
     except UnicodeDecodeError as invalid:
         return BadRequest(f"The body is not UTF-8 (at byte {invalid.start}). Send JSON in UTF-8.")
     return BadRequest(f"The body is not JSON that can be read: {problem}.")
+
+
+class EncoderDetails(msgspec.Struct, frozen=True):
+    """What the encoder of a protocol needs to know of a request, beyond what all protocols read."""
+
+    @classmethod
+    def of(cls, request: ChatRequest) -> Self:
+        """Return what the parser put into a request."""
+        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
 class BodyModel(BaseModel):

@@ -15,7 +15,7 @@ from shared.core.fold import Answer
 from shared.errors import ContentFiltered, error_text
 from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
 from shared.wire.chat_body import MAX_CONVERSATION_ID
-from shared.wire.consent import arguments_of, in_words, shown
+from shared.wire.consent import arguments_of, cut_text, in_words
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, parse_kernel_chat
@@ -40,7 +40,7 @@ FunctionResultContent = TypedDict(
         "CallId": str,
         "PluginName": str,
         "FunctionName": str,
-        "Result": Annotated[str, Field(description="What the model was told.")],
+        "Result": Annotated[str, Field(description="The result that the model was given.")],
     },
 )
 
@@ -265,7 +265,7 @@ def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
         arguments: Json = arguments_of(call)
         items.append({"$type": "FunctionCallContent", "Id": call.call_id, **named, "Arguments": arguments})
         if isinstance(call, ToolEnded):
-            result = shown(call.text)
+            result = cut_text(call.text)
             items.append({"$type": "FunctionResultContent", "CallId": call.call_id, **named, "Result": result})
     return items
 

@@ -13,7 +13,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import CompletionStarted, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
 from shared.wire.chat_body import MAX_CONVERSATION_ID
-from shared.wire.consent import in_words, shown, shown_arguments
+from shared.wire.consent import cut_arguments, cut_text, in_words
 from shared.wire.context import (
     FilterOffsets,
     FilterResults,
@@ -65,7 +65,7 @@ class PythonFunctionResult(TypedDict):
     content_type: Literal["function_result"]
     id: str
     call_id: str
-    result: Annotated[str, Field(description="What the model was told.")]
+    result: Annotated[str, Field(description="The result that the model was given.")]
     name: str
     function_name: str
     plugin_name: str
@@ -229,12 +229,12 @@ def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
             "function_name": call.tool,
             "plugin_name": call.server,
         }
-        arguments = shown_arguments(call)
+        arguments = cut_arguments(call)
         items.append(
             common | {"content_type": "function_call"} | ids | {"index": None} | named | {"arguments": arguments}
         )
         if isinstance(call, ToolEnded):
-            result: Record = {"result": shown(call.text)}
+            result: Record = {"result": cut_text(call.text)}
             items.append(common | {"content_type": "function_result"} | ids | result | named | {"encoding": None})
     return items
 

@@ -9,7 +9,7 @@ from ag_ui.core import BaseEvent, Event
 from pydantic import BaseModel, TypeAdapter
 
 from shared.wire.ag_ui import AG_UI
-from shared.wire.ag_ui_body import Asked
+from shared.wire.ag_ui_body import AgUiDetails
 from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
 from tests.wire.test_goldens import REQUEST
 
@@ -19,7 +19,7 @@ ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
 
 def events(scenario: str, **asked: Any) -> list[Any]:
     """The events that a client gets."""
-    encoder = AG_UI.encoder(replace(REQUEST, for_encoder=Asked(**asked)))
+    encoder = AG_UI.encoder(replace(REQUEST, for_encoder=AgUiDetails(**asked)))
     sent = AG_UI.framing.join(made for event in ALL_SCENARIOS[scenario] for made in encoder.encode(event))
     return [EVENTS.validate_json(part.removeprefix(b"data: ")) for part in sent.split(b"\n\n")[:-1]]
 

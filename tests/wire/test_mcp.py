@@ -60,7 +60,7 @@ def refusal(sent_headers: Mapping[str, str], sent: Mapping[str, Json]) -> tuple[
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"), [*((known, known) for known in LEGACY), ("1999-01-01", LEGACY[0]), (MODERN[0], LEGACY[0])]
+    ("asked", "answered"), [*((known, known) for known in LEGACY), ("1999-01-01", LEGACY[0]), (MODERN, LEGACY[0])]
 )
 def test_an_older_client_gets_its_version_or_the_newest_of_them(asked: str, answered: str) -> None:
     begun = InitializeResult.model_validate(result({}, message("initialize", {"protocolVersion": asked})))
@@ -72,7 +72,7 @@ def test_an_older_client_gets_its_version_or_the_newest_of_them(asked: str, answ
 
 def test_a_client_of_2026_discovers_the_same() -> None:
     found = DiscoverResult.model_validate(result(headers("server/discover"), modern("server/discover")))
-    assert found.supported_versions == [*MODERN]
+    assert found.supported_versions == [MODERN]
     assert found.capabilities.tools is not None
     assert (found.result_type, found.cache_scope) == ("complete", "private")
 
@@ -180,7 +180,7 @@ def test_what_keeps_no_protocol_is_refused_with_its_status_and_code(
 def test_a_version_that_nobody_knows_is_answered_with_those_that_are_known() -> None:
     document = replied({"mcp-protocol-version": "2099-01-01"}, message(id="a")).document
     error = JSONRPCError.model_validate(document)
-    assert (error.id, error.error.data) == ("a", {"supported": [*MODERN, *LEGACY], "requested": "2099-01-01"})
+    assert (error.id, error.error.data) == ("a", {"supported": [MODERN, *LEGACY], "requested": "2099-01-01"})
 
 
 def test_an_error_has_the_requests_id_or_null() -> None:
@@ -194,7 +194,7 @@ values = st.recursive(
     max_leaves=6,
 )
 NAMED = st.sampled_from(["tools/call", "tools/list", "initialize", "server/discover", "ping", "notifications/x"])
-versions = st.sampled_from([*MODERN, *LEGACY, "2099-01-01", ""])
+versions = st.sampled_from([MODERN, *LEGACY, "2099-01-01", ""])
 metas = values | st.fixed_dictionaries({}, optional={VERSION: versions | values, CAPABILITIES: values})
 params_of = values | st.fixed_dictionaries(
     {},

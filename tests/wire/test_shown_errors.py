@@ -45,7 +45,7 @@ def messages(*names: str) -> Protocol:
 def test_an_error_before_the_turn_is_told_where_the_client_shows_it(
     protocol: Protocol, error: SwitchboardError, *, inside: bool
 ) -> None:
-    assert protocol.tells_inside(error, UNREAD) is inside
+    assert protocol.sends_inside(error, UNREAD) is inside
 
 
 def test_only_the_routes_of_the_demos_page_tell_it_in_the_stream() -> None:
@@ -55,7 +55,7 @@ def test_only_the_routes_of_the_demos_page_tell_it_in_the_stream() -> None:
 
 
 def told(protocol: Protocol, request: ChatRequest = UNREAD) -> tuple[str, str]:
-    sent, content_type = protocol.told(Failed(BUSY, "id-1"), request)
+    sent, content_type = protocol.error_answer(Failed(BUSY, "id-1"), request)
     return sent.decode(), content_type
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import replace
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+import msgspec
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
@@ -12,8 +13,8 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
 from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
-from shared.wire.request_body import BodyModel
+from shared.wire.multipart import MOST_FILES
+from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import FunctionKeys, chosen, definitions
 
 MODELS = {"switchboard": False, "switchboard-team": True}
@@ -48,8 +49,7 @@ Source: Open WebUI 0.12.4, `utils/tools.py`, `get_builtin_tools`.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class OpenaiDetails(EncoderDetails, frozen=True):
     """What the encoder needs to know of a request."""
 
     model: str = "switchboard"
@@ -60,13 +60,8 @@ class Asked:
     """Whether a stream ends with the tokens."""
     shows_thoughts: bool = False
     """Whether the request has our own `context`. Thoughts hold whole prompts, and other clients do not show them."""
-    repeated: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    repeated: Mapping[str, Json] = msgspec.field(default_factory=dict[str, Json])
     """Keys of the request that its response repeats."""
-
-    @classmethod
-    def of(cls, request: ChatRequest) -> "Asked":
-        """Return what the parser left in a request."""
-        return request.for_encoder if isinstance(request.for_encoder, cls) else cls()
 
 
 class ModelKeys(BodyModel):
@@ -113,7 +108,7 @@ def request_of(
         is_task=is_task,
         steps=() if is_task else request.steps,
         form=form,
-        for_encoder=Asked(model, shows_thoughts="context" in body),
+        for_encoder=OpenaiDetails(model, shows_thoughts="context" in body),
     )
 
 
@@ -230,12 +225,4 @@ def _decoded(file: SentFile, index: int) -> Attachment:
         found = JsonFile.from_url(file.data, file.part, "the file")
     else:
         found = JsonFile.decode("", file.data, f"{file.part}: should be the file in base64, as a data: URL.")
-    return Attachment(
-        file.part,
-        file.place,
-        index,
-        shown_filename(file.filename),
-        shown_name(found.media_type),
-        found.charset,
-        found.content,
-    )
+    return found.attachment(file.part, file.place, index, file.filename)
