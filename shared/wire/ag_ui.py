@@ -1,4 +1,4 @@
-"""`ag-ui`: the Agent User Interaction Protocol 1.0, for CopilotKit, assistant-ui and other pages that take any agent.
+"""`ag-ui`: the Agent User Interaction Protocol 1.0, for CopilotKit, assistant-ui and other front ends of agents.
 
 All its routes stream: a client reads events and nothing else. It checks their order, and ends a run at an event that
 its version does not know or at a null, dropping what it has shown. So clients before 1.0, which send no
@@ -10,6 +10,8 @@ Source: AG-UI 1.0, `spec/1.0/schema.json`; `@ag-ui/client`, `verify.ts` and `tra
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
+
+import msgspec
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
@@ -25,7 +27,7 @@ _FILTERED = "The content filter of the model's service ended the answer here. Pl
 
 
 class _Encoder(PartsEncoder):
-    """Events to events: the sources, the message, the follow-up questions, and how the run ended.
+    """Encodes an answer as events: the sources, the message, the follow-up questions, and how the run ended.
 
     `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It
     adds them to the message before, if the run has one: so a team's come after the message that they are of. Only
@@ -124,18 +126,18 @@ class _Encoder(PartsEncoder):
         return ({"type": "RUN_ERROR", "message": sentence, "code": code},)
 
     def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
-        """Calls of the page's tools, in the message with the text. The page answers them and runs again."""
+        """Encode calls of the front end's tools, in the message with the text. It runs them and asks again."""
         for call in calls:
             self._calls.append(call.id)
             yield from _call(call.id, call.name, call.arguments, self._message_id)
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
-        """A call of a tool that the app runs itself, in a message of its own: its result comes after that."""
+        """Encode a call of a tool that the app runs itself, in a message of its own, which the result follows."""
         self._begun_calls.add(call.call_id)
         yield from _call(call.call_id, title_of(call), cut_arguments(call), f"{self._message_id}-{call.call_id}")
 
     def _end_call(self, call: events.ToolEnded) -> Iterator[Record]:
-        """The result of a call."""
+        """Encode the result of a call that the app has run."""
         if call.call_id not in self._begun_calls:
             yield from self._begin_call(call)
         if self._details.shows_progress:
@@ -144,7 +146,7 @@ class _Encoder(PartsEncoder):
         yield {"type": "TOOL_CALL_RESULT", **result, "content": cut_text(call.text) or "(no output)", "role": "tool"}
 
     def _ask(self, calls: Sequence[events.OpenCall]) -> Iterator[Record]:
-        """Show the calls, and keep them for the end of the run. Clients before 1.0 may not know it, and get a text."""
+        """Show the calls that need consent. The end of the run asks for it; clients before 1.0 get a text as well."""
         self._open_calls = calls
         for call in calls:
             if call.call_id not in self._begun_calls:
@@ -222,7 +224,7 @@ class _Encoder(PartsEncoder):
 
 
 class _MessageEncoder(_Encoder):
-    """The same, but an error is a message of its own, and the run ends well: CopilotKit's chat shows nothing else."""
+    """Encodes an error as a message, and ends the run as if all was well: CopilotKit's chat shows no `RUN_ERROR`."""
 
     def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
         message: Record = {"messageId": f"{self._message_id}-error"}
@@ -279,31 +281,14 @@ def _news_json(news: events.StepEnded | events.AgentWork | events.GuardState) ->
         case events.AgentWork():
             return _work_json(news)
         case events.GuardState():
-            return {
-                "kind": "guard",
-                "mode": news.mode,
-                "question": news.question,
-                "answer_refused": news.answer_refused,
-                "held": news.held,
-                "held_milliseconds": round(news.held_milliseconds, 1),
-                "released": news.released,
-                "sources_withheld": news.sources_withheld,
-                "messages_withheld": news.messages_withheld,
-                "prompt_filter_results": news.prompt_filter_results,
-                "content_filter_results": news.content_filter_results,
-            }
+            held = round(news.held_milliseconds, 1)
+            return {"kind": "guard", **msgspec.structs.asdict(news), "held_milliseconds": held}
 
 
 def _work_json(work: events.AgentWork) -> Json:
     news: dict[str, Json] = {"kind": "agent", "agent": work.agent, "state": work.state}
-    if work.query is not None:
-        news["query"] = work.query
-    if work.tool is not None:
-        news["tool"] = work.tool
-    if work.to is not None:
-        news["to"] = work.to
-    if work.error is not None:
-        news["error"] = work.error
+    known = {"query": work.query, "tool": work.tool, "to": work.to, "error": work.error}
+    news |= {key: value for key, value in known.items() if value is not None}
     if work.usage:
         news["usage"] = input_output_tokens(work.usage)
     if work.milliseconds is not None:

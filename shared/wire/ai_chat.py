@@ -44,7 +44,7 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
 
 
 def _state(request: ChatRequest) -> Record:
-    """The state goes out always: the demo's page keeps a chat under the state that came with its first answer."""
+    """Return the session state, also if it is null: the demo's page stores a chat under its first one."""
     return {"session_state": request.chat.session_state}
 
 

@@ -27,6 +27,7 @@ from shared.wire.context import (
     ShownContext,
     Usage,
     answer_context,
+    filtered_context,
     finished_context,
     takes_plain_images,
     usage_json,
@@ -145,7 +146,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "message": message,
         "finish_reason": finished.reason,
         "index": 0,
-        **_filter_results("content_filter_results", finished.content_filter_results),
+        **filtered_context(answer=finished.content_filter_results),
         "context": context,
         "session_state": request.chat.session_state,
     }
@@ -153,14 +154,14 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
         "choices": [choice],
         **_completion(completion),
         "object": "chat.completion",
-        **_filter_results("prompt_filter_results", prompt_filter),
+        **filtered_context(prompt_filter),
         "usage": usage_json(finished.usage) if finished.usage else None,
         **({"total_usage": usage_json(total)} if total else {}),
     }
 
 
 class _Encoder(AiChatEncoder):
-    """Events to chunks. Until the model has begun, a chunk has none of the keys that its service gives.
+    """Encodes an answer as chunks. Until the model has begun, a chunk has none of the keys that its service gives.
 
     What an agent of a team says is a chunk with its sources and those before, and a chunk with its text; how the whole
     ended is in the last one.
@@ -173,9 +174,7 @@ class _Encoder(AiChatEncoder):
     def _begin(self, started: events.CompletionStarted) -> Iterable[Record]:
         self._completion = _completion(started)
         delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
-        return (
-            self._chunk({"delta": delta}) | _filter_results("prompt_filter_results", started.prompt_filter_results),
-        )
+        return (self._chunk({"delta": delta}) | filtered_context(started.prompt_filter_results),)
 
     def _text(self, text: str) -> Record:
         return self._chunk({"delta": {"content": text}})
@@ -195,16 +194,16 @@ class _Encoder(AiChatEncoder):
 
     def _agents_text(self, message: events.AgentMessage, part: Answer, agent: Record) -> Record:
         context = agent | finished_context(part.completion.model, part.finished)
-        filtered = _filter_results("content_filter_results", part.finished.content_filter_results)
+        filtered = filtered_context(answer=part.finished.content_filter_results)
         delta: Record = {"role": "assistant", "content": message.text, "context": context}
         own = message.completion.prompt_filter_results if message.completion else None
-        prompt_filter = _filter_results("prompt_filter_results", own)
+        prompt_filter = filtered_context(own)
         return self._chunk({"delta": delta, "context": context, **filtered}) | prompt_filter
 
     def _end(self, finished: events.Finished) -> Record:
-        filtered = _filter_results("content_filter_results", finished.content_filter_results)
+        filtered = filtered_context(answer=finished.content_filter_results)
         known = self._turn.prompt_filter_results
-        prompt_filter = _filter_results("prompt_filter_results", None if known else finished.prompt_filter_results)
+        prompt_filter = filtered_context(None if known else finished.prompt_filter_results)
         usage: Record = {"usage": usage_json(finished.usage)} if finished.usage else {}
         return self._chunk({"delta": {}, "finish_reason": finished.reason, **filtered}) | prompt_filter | usage
 
@@ -245,11 +244,6 @@ def _thought_html(thought: Json) -> str:
             return f'<b>{escape(title)}</b><div style="white-space: pre-wrap">{escape(text)}</div><br>'
         case _:
             return ""
-
-
-def _filter_results(key: str, results: Json) -> Record:
-    """Filter results under this key, if there are any."""
-    return {key: results} if results else {}
 
 
 def _error(error: SwitchboardError, invocation_id: str) -> Record:

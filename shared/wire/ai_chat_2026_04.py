@@ -15,7 +15,7 @@ from pydantic import Field
 from shared.chat_types import ChatRequest
 from shared.core.fold import Answer
 from shared.events import ChatEvent
-from shared.wire.ai_chat import AI_CHAT
+from shared.wire.ai_chat import AI_CHAT, AiChatExtras
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.consent import in_words
 from shared.wire.context import Context, SessionState
@@ -30,12 +30,6 @@ class AiChat202604Answer(TypedDict):
 
     output_text: str
     context: Context
-    session_state: SessionState
-
-
-class AiChat202604Extras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
     session_state: SessionState
 
 
@@ -62,7 +56,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 
 
 class _Encoder:
-    """Events to typed records: those of `ai-chat`, each split into its context and its text.
+    """Encodes an answer as typed records: those of `ai-chat`, each split into its context and its text.
 
     Every context comes with the session state: the front end takes both from the last record that has sources.
     """
@@ -99,5 +93,5 @@ AI_CHAT_2026_04 = replace(
     encoder=_Encoder,
     fails_in_stream=(),  # this page shows the error's sentence
     framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
-    shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChat202604Extras),
+    shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChatExtras),
 )

@@ -82,7 +82,7 @@ class AiChatEncoder(ContextEncoder):
 
 
 class DeltaEncoder(AiChatEncoder):
-    """Events to `{delta, context}` records: the follow-up questions have a last record of their own."""
+    """Encodes an answer as `{delta, context}` records: the follow-up questions have a last record of their own."""
 
     def __init__(self, request: ChatRequest, state: Record, error: ErrorRecord) -> None:
         super().__init__(request, error)

@@ -36,7 +36,7 @@ _QUESTION = "What does the Standard plan pay for dental care?"
 
 
 class _Encoder(PartsEncoder):
-    """Events to records: one message, with a step for its text or, of a team, for the message of each agent."""
+    """Encodes an answer as one message, with a step for its text or, in a team's answer, for each agent."""
 
     def __init__(self, request: ChatRequest) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class _Encoder(PartsEncoder):
             yield {"type": "start-step"}
 
     def _new_sources(self, points: Iterable[events.DataPoint]) -> Iterator[Record]:
-        """The sources that have not been sent."""
+        """Encode the sources that have not been sent."""
         texts = texts_by_source(point for point in points if point.sourcepage not in self._sources)
         self._sources.update(texts)
         for name, text in texts.items():
@@ -129,7 +129,7 @@ class _Encoder(PartsEncoder):
             yield source
 
     def _more_thoughts(self, thoughts: Sequence[events.Thought]) -> Iterator[Record]:
-        """All thoughts of the turn so far: a part replaces the one that has its id."""
+        """Send all thoughts of the turn so far: they replace those sent before, since the part has the same id."""
         self._thoughts += thoughts
         yield from self._thoughts_part("turn", self._thoughts if thoughts else ())
 
@@ -138,7 +138,7 @@ class _Encoder(PartsEncoder):
             yield {"type": "data-thoughts", "id": part, "data": thoughts_json(thoughts)}
 
     def _message(self, message: events.AgentMessage) -> Iterator[Record]:
-        """The step of one agent."""
+        """Encode the message of one agent as a step."""
         part = str(message.position)
         agent: Record = {"name": message.agent}
         prompt = message.completion.prompt_filter_results if message.completion else None
@@ -157,7 +157,7 @@ class _Encoder(PartsEncoder):
         yield {"type": "finish-step"}
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:
-        """A call of a tool that the app runs itself: no tool of the page, which need not know it."""
+        """Encode a call of a tool that the app runs itself. The front end need not know the tool."""
         yield from self._begin_step()
         self._begun_calls.add(call.call_id)
         # Version 5 answers a question for consent as if the page had run the call.
@@ -180,7 +180,7 @@ class _Encoder(PartsEncoder):
             yield _approval(call.approval_id, call.call_id, call.status)
 
     def _ask(self, asked: events.ConsentAsked) -> Iterator[Record | Framed]:
-        """Ask in parts with buttons, which version 5 does not know; else in data, and in a text for pages without."""
+        """Ask for consent in parts, for which front ends have buttons since version 6; else in data and in a text."""
         for call in asked.calls:
             if call.call_id not in self._begun_calls:
                 yield from self._begin_call(call)
@@ -193,7 +193,7 @@ class _Encoder(PartsEncoder):
             yield from self._records(events.TextDelta(text))
 
     def _called(self, calls: Iterable[ToolCall]) -> Iterator[Record]:
-        """Calls of the page's tools, each with its input in one piece."""
+        """Encode calls of the front end's tools, each with its input in one piece."""
         yield from self._begin_step()
         for call in calls:
             keys: Record = {"toolCallId": call.id, "toolName": call.name}

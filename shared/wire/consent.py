@@ -1,7 +1,7 @@
-"""How answers tell of calls of servers' tools, and ask a person: what the wires share.
+"""How answers show calls of servers' tools and ask a person for consent: the part that all protocols share.
 
-A wire with a place for calls shows each one there. The others ask by a text at the end of the answer, which ends with
-two phrases: the next message that is one of them is the answer.
+A protocol with a place for calls shows each one there. The others ask by a text at the end of the answer, which ends
+with two phrases: the next message that is one of them is the answer.
 """
 
 import re
@@ -16,9 +16,9 @@ from shared.core.fold import Answer
 from shared.events import AgentMessage, ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta, ToolEnded, ToolStarted
 
 LONGEST_SHOWN = 8_000
-"""Characters of the arguments or the result of a call that an answer shows. A question for consent shows all."""
+"""Maximum characters of arguments and results of calls that an answer shows. A question for consent shows all."""
 MOST_DECISIONS = 128
-"""Answers to questions for consent in a request."""
+"""Maximum number of answers to questions for consent in a request."""
 PAUSED = "consent"
 """Why a turn ends that waits for a person."""
 _LONGEST_DESCRIPTION, _LONGEST_REASON = 200, 1_000
@@ -36,7 +36,7 @@ def title_of(call: ToolStarted | ToolEnded | OpenCall) -> str:
 
 
 def is_title(name: str) -> bool:
-    """Whether a name is such a name."""
+    """Whether a name is the title of a server's tool, and not the name of a caller's tool."""
     return "." in name
 
 
@@ -54,7 +54,7 @@ def cut_arguments(call: ToolStarted | ToolEnded | OpenCall) -> str:
 
 
 def arguments_of(call: ToolStarted | ToolEnded | OpenCall) -> dict[str, Json]:
-    """Return the same as an object."""
+    """Return the arguments of a call, as `cut_arguments` does, as an object."""
     return msgspec.json.decode(cut_arguments(call), type=dict[str, object])  # pyright: ignore[reportReturnType] (JSON)
 
 
@@ -69,7 +69,7 @@ def purpose(call: OpenCall) -> str:
 
 
 def question(call: OpenCall) -> str:
-    """Ask about one call, without saying how to answer: for wires with buttons."""
+    """Ask for consent to one call, without saying how to answer: for front ends with buttons."""
     return f"{call.agent or 'The assistant'} asks for your consent.\n\n{purpose(call)}"
 
 
@@ -105,13 +105,13 @@ def phrases(calls: Iterable[OpenCall]) -> tuple[str, ...]:
 
 
 def reason_in(answer: Mapping[str, Json]) -> str:
-    """Return why a person decides so, cut where it is long; empty if that is not said."""
+    """Return the reason that a person gives for a decision, cut where it is long; empty if there is none."""
     reason = answer.get("reason")
     return reason[:_LONGEST_REASON] if isinstance(reason, str) else ""
 
 
 def consent_events(request: ChatRequest, asked: ConsentAsked, *, has_text: bool) -> Sequence[ChatEvent]:
-    """Make the events that ask where a wire has no place for calls: a text, or messages of a team.
+    """Make the events that ask for consent in a protocol without a place for calls: a text, or a team's messages.
 
     Args:
         request: The request.
@@ -153,7 +153,7 @@ def ended_in_words(finished: Finished, calls: Sequence[OpenCall]) -> Finished:
 def in_words(request: ChatRequest, answer: Answer) -> Answer:
     """Put the question for consent of a whole answer into its text, or into messages of its team."""
     calls = answer.open_calls
-    if not calls or answer.message:  # an agent's message asks itself
+    if not calls or answer.message:  # One agent's part: the question is already in its text.
         return answer
     answer = replace(answer, finished=ended_in_words(answer.finished, calls), open_calls=())
     if request.team or answer.messages:

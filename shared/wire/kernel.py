@@ -48,7 +48,7 @@ def parse_kernel_chat(
 
 
 class KernelEncoder(ContextEncoder):
-    """Events to streaming message contents.
+    """Encodes an answer as streaming message contents.
 
     In a team's stream each agent's message is a whole one, and there is no other record but an error.
     """

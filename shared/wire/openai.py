@@ -59,7 +59,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 
 
 class _Encoder:
-    """Events to chunks: the role, the text, then where it comes from, how it ended and, if asked for, the tokens."""
+    """Encodes an answer as chunks: the role, the text, its sources, how it ended and, if requested, the tokens."""
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request

@@ -49,7 +49,7 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 
 
 class _Encoder(PartsEncoder):
-    """Events to events: the answer begins, each message with its text and sources, and the whole answer."""
+    """Encodes an answer as events: its beginning, each item with its parts, and the whole answer."""
 
     _failure_ends_parts = False
 

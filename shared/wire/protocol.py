@@ -176,7 +176,7 @@ class Protocol(msgspec.Struct, frozen=True):
         return replace(self, message_encoder=None)
 
     def sends_inside(self, error: SwitchboardError, request: ChatRequest) -> bool:
-        """Whether an error is sent inside an answer with status 200: what a client does not show is no answer.
+        """Whether an error is sent inside an answer with status 200, since its client shows no others.
 
         Args:
             error: The error.

@@ -208,7 +208,7 @@ def _error_message(request: ChatRequest, failed: Failed) -> Record:
 
 
 class _Encoder(KernelEncoder):
-    """Events to `StreamingChatMessageContent`s: each record's `Content` is a piece of the text."""
+    """Encodes an answer as `StreamingChatMessageContent`s: each record's `Content` is a piece of the text."""
 
     def __init__(self, request: ChatRequest) -> None:
         super().__init__(request)
@@ -251,7 +251,7 @@ class _Encoder(KernelEncoder):
 
 
 class _MessageEncoder(_Encoder):
-    """The same, but an error is a message."""
+    """Encodes an answer in the same way, and an error as a message."""
 
     def _failed(self, event: Failed) -> Iterable[Record]:
         return (_error_message(self._request, event),)
@@ -271,7 +271,7 @@ def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
 
 
 def _message(text: str, metadata: Record | None = None) -> Record:
-    """What a message has in any case."""
+    """Make the keys that every message has."""
     message: Record = {
         "Role": {"Label": "Assistant"},
         "Content": text,
@@ -293,7 +293,7 @@ def _completion(started: CompletionStarted) -> Record:
 
 
 def _end(finished: Finished) -> Record:
-    """How it ended, in C#'s words."""
+    """Make the keys that say how the answer ended, in C#'s words."""
     end: Record = {"FinishReason": finished.reason.replace("_", " ").title().replace(" ", "")}
     if finished.usage:
         end["Usage"] = _usage(finished.usage)

@@ -186,7 +186,7 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
 
 
 class _Encoder(KernelEncoder):
-    """Events to `StreamingChatMessageContent`s, which the package adds up to the whole message.
+    """Encodes an answer as `StreamingChatMessageContent`s, which the package adds up to the whole message.
 
     It adds only those with the same `ai_model_id`, and the first record comes before the model has a name. So no
     record has one, and the metadata of the last has the model. The package merges metadata key by key.
@@ -262,20 +262,12 @@ def _completion(request: ChatRequest, started: CompletionStarted) -> Record:
         "system_fingerprint": started.system_fingerprint,
         "conversation_id": request.chat.conversation_id or started.id,
     }
-    if started.prompt_filter_results:
-        metadata["prompt_filter_results"] = started.prompt_filter_results
-    return metadata
+    return metadata | filtered_context(started.prompt_filter_results)
 
 
 def _end(finished: Finished) -> Record:
-    end: Record = {}
-    if finished.usage:
-        end["usage"] = _usage(finished.usage)
-    if finished.prompt_filter_results:
-        end["prompt_filter_results"] = finished.prompt_filter_results
-    if finished.content_filter_results:
-        end["content_filter_results"] = finished.content_filter_results
-    return end
+    usage: Record = {"usage": _usage(finished.usage)} if finished.usage else {}
+    return usage | filtered_context(finished.prompt_filter_results, finished.content_filter_results)
 
 
 def _usage(usage: Usage) -> Record:
