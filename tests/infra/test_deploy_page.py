@@ -35,14 +35,13 @@ ON = {
 }
 
 
-def rows(columns: int, first: str) -> list[str]:
-    """The rows of the page's tables with so many columns whose first cell is like this."""
-    return re.findall(rf"^\| {first} \|(?:[^|\n]*\|){{{columns - 1}}}$", PAGE, re.MULTILINE)
+def lines(begin: str) -> list[str]:
+    """The points of the page's lists that begin like this, each on one line."""
+    return [" ".join(found.split()) for found in re.findall(rf"^- ({begin}.*(?:\n  .*)*)", PAGE, re.MULTILINE)]
 
 
 def test_every_choice_is_in_the_list_with_its_default() -> None:
-    lines = re.findall(r"^- (`DEPLOY_\w+`.*(?:\n  .*)*)", PAGE, re.MULTILINE)
-    listed = {line.split("`")[1]: " ".join(line.split()) for line in lines}
+    listed = {line.split("`")[1]: line for line in lines(r"`DEPLOY_\w+`")}
     names = {name: one["value"].strip("${}") for name, one in PARAMETERS.items()}
     assert set(listed) == {variable for variable in names.values() if variable.startswith("DEPLOY_")}
     for name, one in main_parameters().items():
@@ -52,11 +51,11 @@ def test_every_choice_is_in_the_list_with_its_default() -> None:
             assert listed[names[name]] == f"`{names[name]}`{shown}: {' '.join(one.description.split())}"
 
 
-def test_every_role_is_in_the_table_with_its_reason() -> None:
+def test_every_role_is_in_the_list_with_its_reason() -> None:
     assigned = {
-        f"| {WHO[who]} | {ROLES[role]} | {ON[what]} | {why} |" for way in WAYS for who, role, what, why in roles(way)
+        f"{WHO[who]}: {ROLES[role]} on {ON[what]}. {why}" for way in WAYS for who, role, what, why in roles(way)
     }
-    assert set(rows(4, f"(?:{'|'.join(set(WHO.values()))})")) == assigned
+    assert set(lines(f"(?:{'|'.join(set(WHO.values()))}): ")) == assigned
 
 
 def test_every_variable_that_the_page_names_is_one() -> None:
