@@ -171,8 +171,8 @@ param existingSearchResourceGroup string = ''
 @description('Region of AI Search; some are full at times. Empty: the same as the rest.')
 param searchLocation string = ''
 
-@allowed(['basic', 'standard', 'standard2', 'standard3'])
-@description('Size of the search service.')
+@allowed(['basic', 'standard', 'standard2', 'standard3', 'serverless'])
+@description('Size of the search service. serverless grows by itself (a preview of Azure in 2026), without replicas and without searchVectorizer.')
 param searchSku string = 'basic'
 
 @minValue(1)
@@ -358,6 +358,7 @@ var frontEnds = listOf(authAllowedApplications)
 var visitors = listOf(allowedAddresses)
 var ourContainers = ['deployments', 'chat-answers', 'chat-batches', 'chat-batches-pages']
 var networkBits = contains(addressSpace, '/') ? split(addressSpace, '/')[1] : ''
+var bytes = map(range(0, 256), byte => string(byte))
 
 // Settings of a choice of their own: with one of these in moreSettings the rest would not fit.
 var chosenElsewhere = {
@@ -459,6 +460,10 @@ var checks = [
     says: 'DEPLOY_SEARCH_SKU basic has at most 3 of DEPLOY_SEARCH_REPLICAS and of DEPLOY_SEARCH_PARTITIONS.'
   }
   {
+    wrong: searchSku == 'serverless' && (searchVectorizer || searchReplicas > 1 || searchPartitions > 1)
+    says: 'DEPLOY_SEARCH_SKU serverless has no DEPLOY_SEARCH_VECTORIZER, DEPLOY_SEARCH_REPLICAS or DEPLOY_SEARCH_PARTITIONS.'
+  }
+  {
     wrong: searchReplicas * searchPartitions > 36
     says: 'DEPLOY_SEARCH_REPLICAS times DEPLOY_SEARCH_PARTITIONS is more than 36.'
   }
@@ -498,10 +503,10 @@ var checks = [
     says: 'DEPLOY_SUBNET_ID and DEPLOY_ENDPOINTS_SUBNET_ID are one subnet: one that is delegated takes no private endpoints.'
   }
   {
-    wrong: !hasOnly(addressSpace, '0123456789./') || length(split(addressSpace, '.')) != 4 || !contains(
-      map(range(8, 19), bits => string(bits)),
-      networkBits
-    )
+    wrong: length(split(addressSpace, '.')) != 4 || !empty(filter(
+      split(split(addressSpace, '/')[0], '.'),
+      one => !contains(bytes, one)
+    )) || !contains(map(range(8, 19), bits => string(bits)), networkBits)
     says: 'DEPLOY_ADDRESS_SPACE is no range of addresses from /8 to /26, such as 10.20.0.0/24.'
   }
   {

@@ -27,7 +27,9 @@ param privateNetwork bool
 @description('Resource id of the workspace that gets its logs and metrics.')
 param workspaceId string
 
-resource service 'Microsoft.Search/searchServices@2025-05-01' = {
+var isServerless = sku == 'serverless'
+
+resource service 'Microsoft.Search/searchServices@2025-05-01' = if (!isServerless) {
   name: name
   location: location
   tags: tags
@@ -42,15 +44,33 @@ resource service 'Microsoft.Search/searchServices@2025-05-01' = {
   }
 }
 
+// It grows and shrinks by itself, and is paid for what it does. It has no identity, so that its index makes no vectors.
+resource serverless 'Microsoft.Search/searchServices@2026-11-01' = if (isServerless) {
+  name: name
+  location: location
+  tags: tags
+  sku: { name: 'serverless' }
+  properties: {
+    disableLocalAuth: true
+    semanticSearch: semanticRanker
+    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
+  }
+}
+
+resource either 'Microsoft.Search/searchServices@2025-05-01' existing = {
+  name: name
+}
+
 // The app searches with POST: what is asked for is in no log.
 resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
-  scope: service
+  scope: either
   name: 'to-workspace'
   properties: {
     workspaceId: workspaceId
     logs: [{ category: 'OperationLogs', enabled: true }]
     metrics: [{ category: 'AllMetrics', enabled: true }]
   }
+  dependsOn: [service, serverless]
 }
 
-output principalId string = service.identity.principalId
+output principalId string = isServerless ? '' : service!.identity.principalId
