@@ -76,11 +76,11 @@ class CountedStorage:
         self.traffic.received += len(answer)
         if number:
             _go_on(request, wanted=self.on_write(number, True))
-        headers = {name: value for name, value in response.headers.items() if name.lower() not in _OF_A_CONNECTION}
+        headers = {name: value for name, value in response.headers.items() if name.lower() not in OF_A_CONNECTION}
         return web.Response(status=response.status, body=answer, headers=headers)
 
 
-_OF_A_CONNECTION = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"})
+OF_A_CONNECTION = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"})
 
 
 async def _nothing(_number: int) -> None:
