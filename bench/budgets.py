@@ -1,7 +1,7 @@
 """Budgets of many instances: what an exchange of one takes, and how much passes beyond a limit.
 
 The instances are ledgers of this process with a clock that is simulated; their rows are in Azurite. Each exchanges as
-the app does: every three seconds, and at once where much is untold.
+the app does: every three seconds, and at once where many counts are unreported.
 """
 
 import asyncio

@@ -19,50 +19,50 @@ _MOST_CALLERS = 10_000
 """Maximum number of callers with counts in memory; beyond it, of the least recently seen only the tokens are kept."""
 _MOST_REMEMBERED = 100_000
 """Maximum number of callers of whom only the tokens of the day are kept."""
-_MOST_TOLD = 200
+_MOST_EXCHANGED = 200
 """Maximum number of callers whose counts are exchanged with other instances at once; the others follow."""
 SHARE = 10
-"""What is counted here and told to nobody is at most one part in so many of a limit, before it is told at once."""
-TOLD_SECONDS = 15.0
-"""What is counted here is told to the other instances after so many seconds at the latest."""
+"""Counts are reported at once when those that other instances do not know reach this part (1/10) of a limit."""
+REPORTED_SECONDS = 15.0
+"""Maximum time in seconds until the other instances know what was counted here."""
 _MOST_WAITING = 10_000
 """Maximum number of callers whose counts wait for an exchange, while the table fails."""
 ALL = "*"
 """Stands for all callers together, among the digests of callers."""
 
 type Scope = Literal["at once", "soon", "all"]
-"""Which callers are exchanged: of whom much is untold; those also who are new here or wait for long; or all."""
+"""Which callers are exchanged: those with many unreported counts; also those who are new here or wait for long; all."""
 
 
 class Account:
     """What one caller, or all callers together, have used."""
 
-    __slots__ = ("digest", "here", "row", "since", "told", "untold")
+    __slots__ = ("digest", "here", "row", "shared", "since", "unreported")
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
         """Identifies the caller among all instances."""
         self.here = Consumption()
         """What was counted at this instance, by its monotonic clock."""
-        self.untold = Consumption()
+        self.unreported = Consumption()
         """The part of it that the other instances do not know, by the clock in UTC."""
         self.since: float | None = None
-        """Since when other instances should be asked or told, by the monotonic clock; None: they need not."""
-        self.told = Consumption()
+        """Since when its counts wait for an exchange, by the monotonic clock; None: they do not wait."""
+        self.shared = Consumption()
         """What all instances had used when it was exchanged last, by the clock in UTC."""
         self.row: tuple[int, str | None] | None = None
         """The day of the exchange and the ETag of what is stored; None: there was no exchange."""
 
     def requests_at(self, now: float, utc: float) -> tuple[int, float]:
         """Return the requests in the last minute, and the seconds until the oldest no longer count."""
-        here, everywhere = self.here.requests_at(now), self.told.requests_at(utc) + self.untold.requests_at(utc)
+        here, everywhere = self.here.requests_at(now), self.shared.requests_at(utc) + self.unreported.requests_at(utc)
         if here >= everywhere:
             return here, self.here.frees_in(now)
-        return everywhere, min(one.frees_in(utc) for one in (self.told, self.untold) if one.steps)
+        return everywhere, min(one.frees_in(utc) for one in (self.shared, self.unreported) if one.steps)
 
     def tokens_on(self, day: int) -> int:
         """Return the tokens of a day."""
-        return max(0, self.here.tokens_on(day), self.told.tokens_on(day) + self.untold.tokens_on(day))
+        return max(0, self.here.tokens_on(day), self.shared.tokens_on(day) + self.unreported.tokens_on(day))
 
 
 class Ledger:
@@ -87,9 +87,9 @@ class Ledger:
         """What all callers together have used."""
         self._accounts: OrderedDict[str, Account] = OrderedDict()
         self._remembered: OrderedDict[str, Consumption] = OrderedDict()
-        self._untold: dict[str, Account] = {}
+        self._unreported: dict[str, Account] = {}
         self.changed: Callable[[bool], None] | None = None
-        """Called when there is something to tell, and whether it has to be told at once; `SharedCounts` sets it."""
+        """Called when there are counts to report, and whether they must be reported at once; `SharedCounts` sets it."""
         self.check: Callable[[], Awaitable[PartHealth]] | None = None
         """Checks what counts for all instances; likewise."""
 
@@ -116,8 +116,8 @@ class Ledger:
             for one in (account, self.all):
                 one.here.count_request(now)
                 if self.changed:
-                    one.untold.count_request(utc)
-        self._tell(account)
+                    one.unreported.count_request(utc)
+        self._exchange_later(account)
         return Admission(self, key, account, reached.refusal() if reached else None)
 
     def meter(self, key: str) -> "Admission":
@@ -133,7 +133,7 @@ class Ledger:
         account = self._account(key)
         for one in self.standings(account):
             if one.unit == "tokens" and one.remaining < 1:
-                self._tell(account)
+                self._exchange_later(account)
                 raise one.refusal()
         self.spend(key, tokens)
 
@@ -143,8 +143,8 @@ class Ledger:
         for one in (account, self.all):
             one.here.count_tokens(tokens, day)
             if self.changed:
-                one.untold.count_tokens(tokens, day)
-        self._tell(account)
+                one.unreported.count_tokens(tokens, day)
+        self._exchange_later(account)
 
     @property
     def today(self) -> int:
@@ -169,9 +169,9 @@ class Ledger:
                 yield Standing("tokens", of_all, limits.tokens, one.tokens_on(day), (day + 1) * DAY - utc)
 
     def is_urgent(self, account: Account) -> bool:
-        """Whether so much of an account is untold that it has to be told at once."""
+        """Whether so much of an account is unreported that it must be reported at once."""
         limits = self._everybody if account is self.all else self._caller
-        used = account.untold
+        used = account.unreported
         return bool(
             (limits.requests and SHARE * used.requests_at(self.clock.utc()) >= limits.requests)
             or (limits.tokens and SHARE * used.tokens_on(self.today) >= limits.tokens)
@@ -179,8 +179,8 @@ class Ledger:
 
     def due(self, scope: Scope) -> list[Account]:
         """Return the accounts of callers to exchange now, the longest waiting first."""
-        before = self.clock.monotonic() - TOLD_SECONDS
-        waiting: Iterable[Account] = self._untold.values()
+        before = self.clock.monotonic() - REPORTED_SECONDS
+        waiting: Iterable[Account] = self._unreported.values()
         if self._caller == Limits():
             return []
         if scope == "all":
@@ -189,37 +189,37 @@ class Ledger:
             waiting = (one for one in waiting if not one.row or (one.since or 0) <= before or self.is_urgent(one))
         else:
             waiting = filter(self.is_urgent, waiting)
-        return list(islice(waiting, _MOST_TOLD))
+        return list(islice(waiting, _MOST_EXCHANGED))
 
-    def told(self, account: Account, used: Consumption, sent: Consumption) -> None:
+    def exchanged(self, account: Account, used: Consumption, sent: Consumption) -> None:
         """Note that an account was exchanged.
 
         Args:
             account: The account.
             used: What all instances have used.
-            sent: What this one has told.
+            sent: What this instance has reported.
         """
-        account.told = used
-        account.untold.subtract(sent)
-        account.since = self.clock.monotonic() if account.untold else None
-        if not account.untold:
-            self._untold.pop(account.digest, None)
+        account.shared = used
+        account.unreported.subtract(sent)
+        account.since = self.clock.monotonic() if account.unreported else None
+        if not account.unreported:
+            self._unreported.pop(account.digest, None)
 
     @property
     def waits(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self._untold or (self.limits_all and self.all.untold))
+        """Whether there are counts to report."""
+        return bool(self._unreported or (self.limits_all and self.all.unreported))
 
-    def _tell(self, account: Account) -> None:
-        """Note that other instances should be told what an account has used, or asked after a refusal."""
+    def _exchange_later(self, account: Account) -> None:
+        """Note that an account waits for an exchange: it has new counts, or a request of it was refused."""
         if self.changed is None:
             return
         if account.since is None:
             account.since = self.clock.monotonic()
         if self._caller != Limits():
-            self._untold[account.digest] = account
-            if len(self._untold) > _MOST_WAITING:
-                del self._untold[next(iter(self._untold))]
+            self._unreported[account.digest] = account
+            if len(self._unreported) > _MOST_WAITING:
+                del self._unreported[next(iter(self._unreported))]
         self.changed(self.is_urgent(account) or self.is_urgent(self.all))
 
     def _account(self, key: str) -> Account:
@@ -229,7 +229,7 @@ class Ledger:
             return account
         digest = sha256(key.encode(errors="replace")).hexdigest()[:16]
         used = self._remembered.pop(digest, Consumption())
-        account = self._untold.get(digest)
+        account = self._unreported.get(digest)
         if account is None:
             account = Account(digest)
             account.here.add(used)

@@ -42,7 +42,7 @@ TABLE = "SwitchboardBudgets"
 SYNC_SECONDS = 3.0
 """Interval between two exchanges with the table, in seconds."""
 SOONEST_SECONDS = 0.2
-"""Shortest interval, for what has to be told at once."""
+"""Shortest interval, for counts that must be reported at once."""
 _EXCHANGE_TIMEOUT_SECONDS = 10.0
 """Time limit for one exchange with the table, in seconds."""
 _KEPT_DAYS = 2
@@ -124,7 +124,7 @@ class SharedCounts:
             raise NotConfigured("AzureWebJobsStorage: should be the connection string of a storage account.") from exc
 
     async def exchange(self, scope: Scope = "all") -> None:
-        """Tell the other instances what was counted here, and ask what they have. Repeated failures are logged once."""
+        """Report what was counted here, and read what other instances counted. Repeated failures are logged once."""
         try:
             async with asyncio.timeout(_EXCHANGE_TIMEOUT_SECONDS):
                 await self._exchange(scope)
@@ -177,7 +177,7 @@ class SharedCounts:
             await asyncio.sleep(until - loop.time())
 
     async def _is_urgent_before(self, until: float) -> bool:
-        """Wait until there is something that has to be told at once; return False when it is too late for that."""
+        """Wait until counts must be reported at once; return False if the time is over before."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(until):
                 return await self._is_urgent.wait()
@@ -192,27 +192,27 @@ class SharedCounts:
             await self._exchange_all(table, day, scope)
 
     async def _exchange_caller(self, table: TableClient, day: int, account: Account) -> None:
-        used, sent = await self._added(table, day, (account.digest[:2], account.digest), account, account.untold)
-        self._ledger.told(account, used, sent)
+        used, sent = await self._added(table, day, (account.digest[:2], account.digest), account, account.unreported)
+        self._ledger.exchanged(account, used, sent)
 
     async def _exchange_all(self, table: TableClient, day: int, scope: Scope) -> None:
         """Add to the sum of the group, copy it to the sums unless another has just done so, and learn the others'."""
         group = self._group
-        group.told, sent = await self._added(table, day, (group.digest, "sum"), group, self._ledger.all.untold)
+        group.shared, sent = await self._added(table, day, (group.digest, "sum"), group, self._ledger.all.unreported)
         stored = await found(table, "all", "sums") or TableEntity()
         sums = {name: msgspec.json.decode(stored[name], type=_Sum) for name in stored if name.startswith("g")}
         own, now = f"g{group.digest[-2:]}", self._ledger.clock.utc()
         copied = sums.pop(own, None)
         if scope == "at once" or copied is None or now - copied.at > SYNC_SECONDS / 2:
-            copy = msgspec.json.encode(_Sum(now, group.told)).decode()
+            copy = msgspec.json.encode(_Sum(now, group.shared)).decode()
             await table.upsert_entity({"PartitionKey": "all", "RowKey": "sums", own: copy}, UpdateMode.MERGE)
-        used = group.told.copy()
+        used = group.shared.copy()
         for each in sums.values():
             used.add(each.usage)
-        self._ledger.told(self._ledger.all, used, sent)
+        self._ledger.exchanged(self._ledger.all, used, sent)
 
     async def _added(
-        self, table: TableClient, day: int, keys: tuple[str, str], account: Account, untold: Consumption
+        self, table: TableClient, day: int, keys: tuple[str, str], account: Account, unreported: Consumption
     ) -> tuple[Consumption, Consumption]:
         """Add to a row; return what is in it then, and what was added. With nothing to add the row is read only.
 
@@ -223,15 +223,15 @@ class SharedCounts:
             day: Its day.
             keys: The keys of the row.
             account: Knows the row as it was at its last exchange.
-            untold: What to add.
+            unreported: What to add.
         """
-        name, sent = uuid4().hex, untold.copy()
-        used, etag = account.told, account.row[1] if sent and account.row and account.row[0] == day else None
+        name, sent = uuid4().hex, unreported.copy()
+        used, etag = account.shared, account.row[1] if sent and account.row and account.row[0] == day else None
         for _ in range(_TRIES):
             if etag is None:
                 entity = await found(table, *keys)
                 # A row that is not there goes on from what is known: at midnight, the requests of the last minute.
-                used = msgspec.json.decode(entity["usage"], type=Consumption) if entity else account.told
+                used = msgspec.json.decode(entity["usage"], type=Consumption) if entity else account.shared
                 etag = entity.metadata["etag"] if entity else None
                 if not sent or (entity and entity["by"] == name):  # added, by a request whose answer was lost
                     account.row = (day, etag)

@@ -25,7 +25,7 @@ def kept_answer(request: ChatRequest, text: str, points: Sequence[DataPoint]) ->
     """Make the record of an answer.
 
     Args:
-        request: What was asked, with its chat.
+        request: The request, with its chat.
         text: The whole answer; of a team, the messages of all agents.
         points: The sources that were found.
     """

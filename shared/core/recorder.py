@@ -82,7 +82,7 @@ async def _recording(
     history: HistoryStore,
     verdicts: VerdictStore | None,
 ) -> AsyncGenerator[ChatEvent]:
-    turn, conversation_id = _Turn(request, context), request.chat.conversation_id
+    turn, conversation_id = _TurnMessages(request, context), request.chat.conversation_id
     try:
         async with aclosing(events):
             async for event in events:
@@ -102,8 +102,8 @@ async def _recording(
         raise
 
 
-class _Turn:
-    """What is known of a turn so far."""
+class _TurnMessages:
+    """Collects the messages of a turn from its events."""
 
     def __init__(self, request: ChatRequest, context: RequestContext) -> None:
         self._request = request
@@ -142,7 +142,7 @@ class _Turn:
         return kept_answer(self._request, "\n\n".join(said or ["".join(self._texts)]), self._sources)
 
     def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
-        """Return the same of a turn that an exception has ended; nothing if it goes on as a run elsewhere."""
+        """Return the messages of a turn that an exception has ended; none if it goes on as a run elsewhere."""
         shown = self._agents or self._texts or self._calls if self._request.stream or self._context.run_id else []
         if isinstance(end, asyncio.CancelledError | GeneratorExit):
             is_late = asyncio.get_running_loop().time() >= self._context.deadline
@@ -175,7 +175,7 @@ _writing: set[asyncio.Task[object]] = set()
 
 
 def _in_background(work: Coroutine[Any, Any, object]) -> None:
-    """Do something though nobody waits for it any more."""
+    """Do some work that nobody waits for."""
     task = asyncio.create_task(work)
     _writing.add(task)
     task.add_done_callback(_writing.discard)
@@ -217,7 +217,7 @@ async def _recorded(
 
 
 async def _kept(verdicts: VerdictStore, context: RequestContext, answer: KeptAnswer) -> None:
-    """Keep an answer so that it can be judged; without that it is as good as it was."""
+    """Keep an answer so that it can be judged. A failure is logged: the answer itself is complete."""
     limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
     try:
         async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS)):

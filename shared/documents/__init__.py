@@ -35,7 +35,7 @@ class Rights(msgspec.Struct, frozen=True):
     def forbid(self, access: Access) -> bool:
         """Whether the rights name somebody, but neither this user nor one of these groups.
 
-        The store is asked as well as the index: the index may not have the rights of the latest version yet.
+        Checked with the rights in the store too: the index may not have those of the latest version yet.
         """
         return self != Rights() and not self.allow(access)
 
@@ -98,7 +98,7 @@ class DocumentReader(Protocol):
         ...
 
     def find_all(self, after: str = "", wanted: Callable[[str], bool] | None = None) -> AsyncGenerator[StoredDocument]:
-        """List the documents in the store's order of names, as far as they are asked for.
+        """List the documents in the store's order of names, only as many as the caller takes.
 
         Args:
             after: Only what comes behind this name.

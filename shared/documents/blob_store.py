@@ -38,7 +38,7 @@ _KEPT = "switchboard"
 _OIDS, _GROUPS = "oids", "groups"
 """Names of the metadata that say who may see a blob."""
 _LISTED_FIRST, _LISTED_TOGETHER = 10, 100
-"""Blobs of the first answer to a list and the most of a later one. 100 take 25 ms on the event loop."""
+"""Blobs in the first page of a list, and the maximum in a later one. 100 take 25 ms on the event loop."""
 _NAMES_TOGETHER = 1000
 """Names of one answer to a list of names. They take 20 ms on the event loop."""
 _FOUND_TOGETHER = 8
@@ -210,7 +210,7 @@ class BlobStore:
             await self._credential.close()
 
     async def _list(self, after: str) -> AsyncGenerator[BlobProperties]:
-        """List what comes behind a name: a few first, since nobody may ask for more."""
+        """List what comes behind a name: a few first, since the caller may not take more."""
         is_behind = _behind(after)
         pages: Any = self._container.list_blobs(
             include=["metadata"], results_per_page=_LISTED_FIRST, start_from=after or None
@@ -281,7 +281,7 @@ class BlobStore:
 
 
 def _behind(after: str) -> Callable[[str], bool]:
-    """Return what tells which names of a list that starts at `after` come behind it.
+    """Return a check that is true for the names of a list that come behind `after`.
 
     The list is in the service's order. Where it does not start there, because no blob has the name now or the service
     is an Azurite before 3.37 and lists from the beginning, Python's order decides.

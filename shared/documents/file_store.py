@@ -127,7 +127,7 @@ class FileStore:
     async def find_all(
         self, after: str = "", wanted: Callable[[str], bool] | None = None
     ) -> AsyncGenerator[StoredDocument]:
-        """List the documents that are wanted. No more of them are looked at than are asked for."""
+        """List the documents that are wanted. Only as many are read as the caller takes."""
         names = filter(wanted, _walk(self._folder, after=after))
 
         def some() -> list[StoredDocument | None]:

@@ -14,7 +14,7 @@ from shared.errors import TooLarge
 MOST_LISTED = 20_000
 """Names that are looked at for one page of the list."""
 _ASKED_TOGETHER = 8
-"""Documents about which the index is asked at the same time."""
+"""Maximum number of questions to the index at the same time."""
 
 
 class ListedDocument(msgspec.Struct, frozen=True):

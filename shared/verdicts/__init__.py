@@ -31,7 +31,7 @@ class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     """Id of the answer, see `new_answer_id`."""
     question: str
-    """What was asked."""
+    """The question."""
     text: str
     """The answer."""
     chat: str = ""
@@ -54,7 +54,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     comment: str = ""
     """Why."""
     expected: str = ""
-    """What a good answer would say."""
+    """What a good answer would have said."""
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -170,8 +170,8 @@ def test_what_all_instances_used_counts_and_requests_fade() -> None:
     used = Consumption(tokens=100, day=ledger.today)
     for _ in range(8):
         used.count_request(clock.utc)
-    ledger.told(ledger.admit("a").account, Consumption(dict(used.steps)), Consumption())
-    ledger.told(ledger.admit("b").account, used.copy(), Consumption())
+    ledger.exchanged(ledger.admit("a").account, Consumption(dict(used.steps)), Consumption())
+    ledger.exchanged(ledger.admit("b").account, used.copy(), Consumption())
     assert "100 tokens a day" in refused(ledger.admit("b"))[1]
     assert refused(ledger.admit("b"))[0] == 43_200
     clock.forward(70)
@@ -191,7 +191,7 @@ def test_a_tenth_of_a_limit_has_to_be_told_at_once() -> None:
     told = told_at(ledger)
     admitted(ledger, "a", 3)
     assert told == [False, False, True]
-    ledger.told(ledger.admit("a").account, Consumption(), ledger.admit("a").account.untold.copy())
+    ledger.exchanged(ledger.admit("a").account, Consumption(), ledger.admit("a").account.unreported.copy())
     ledger.spend("b", 99)
     assert not told[-1]
     ledger.spend("c", 1)
@@ -206,7 +206,7 @@ def test_callers_are_exchanged_at_first_sight_and_then_when_they_have_waited() -
     assert ledger.due("at once") == []
     (account,) = ledger.due("soon")
     account.row = (ledger.today, "etag")
-    ledger.told(account, Consumption(), account.untold.copy())
+    ledger.exchanged(account, Consumption(), account.unreported.copy())
     assert not ledger.waits
     ledger.spend("a", 1)
     assert (ledger.waits, ledger.due("soon")) == (True, [])
@@ -221,13 +221,13 @@ def test_a_caller_who_is_refused_is_asked_after_and_one_who_is_forgotten_is_told
     told_at(ledger)
     ledger.spend("a", 10)
     (account,) = ledger.due("at once")
-    ledger.told(account, Consumption(tokens=10, day=ledger.today), account.untold.copy())
+    ledger.exchanged(account, Consumption(tokens=10, day=ledger.today), account.unreported.copy())
     assert ledger.admit("a").refusal
     assert ledger.waits
     ledger.spend("b", 5)
     for number in range(2):
         ledger.admit(f"{number}")
-    assert ledger.meter("b").account.untold.tokens == 5
+    assert ledger.meter("b").account.unreported.tokens == 5
 
 
 def test_nobody_is_named_to_others() -> None:
