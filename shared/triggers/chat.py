@@ -17,7 +17,7 @@ from shared.errors import NotConfigured
 from shared.runs.begin import Arrival, Followed, keeping_of, outlives
 from shared.triggers.door import Call, Check, Handler, checked_first
 from shared.triggers.errors import deadline_of, json_response
-from shared.triggers.reading_runs import address_of, shown_later
+from shared.triggers.reading_runs import Earlier, address_of, shown_later
 from shared.turns.accept import AcceptedRequest, RouteOptions, accept
 from shared.verdicts import new_answer_id
 from shared.web.streaming import (
@@ -141,10 +141,8 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     body = await call.read(selected.reader, deadline)
     protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
     request.state.protocol = protocol
-    if protocol.name == "openai-responses":
-        from shared.triggers.kept_responses import with_kept_items
-
-        body = await with_kept_items(body, call.owner)
+    if protocol.completed:
+        body = await protocol.completed(body, None if settings.batches == "off" else Earlier(call.owner, protocol.name))
     accepted = accept(protocol, body, asker, settings, options)
     request.state.asked = accepted.request
     if accepted.team:
@@ -176,19 +174,19 @@ async def _run(call: Call, protocol: Protocol, accepted: AcceptedRequest, arriva
     del body  # its texts hold the files once more
     followed = await (until_disconnected(request, beginning) if accepted.files and keeping == "memory" else beginning)
     followed.hold(call.held.pop_all().close)
-    if not followed.is_new and protocol.name == "openai-responses":  # requests to come refer to it
+    if protocol.unfinished and not followed.is_new:  # requests to come refer to it
         followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
     if followed.run_id and followed.is_new and not arrival.is_waited_for:
-        return await _later(request, followed, prefers, call.owner)
+        return await _later(request, protocol, followed, prefers, call.owner)
     return await _respond(request, protocol, followed, arrival.options)
 
 
-async def _later(request: Request, followed: Followed, prefers: Preferences, owner: str) -> Response:
+async def _later(
+    request: Request, protocol: Protocol, followed: Followed, prefers: Preferences, owner: str
+) -> Response:
     """Answer with where the answer of a run can be read later."""
-    if followed.request.is_later:
-        from shared.wire.openai_responses import unfinished
-
-        return json_response(unfinished(followed.request, "queued"))
+    if protocol.unfinished and followed.request.is_later:
+        return json_response(protocol.unfinished(followed.request, "queued"))
     response = await shown_later(request, followed.run_id, owner, prefers.wait or 0)
     response.headers.update({"preference-applied": prefers.applied, "vary": "Prefer"})
     return response

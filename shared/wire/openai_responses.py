@@ -19,6 +19,7 @@ from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
+from shared.wire.openai_responses_references import completed
 from shared.wire.openai_responses_shapes import OpenaiResponse
 from shared.wire.openai_shapes import OpenaiError
 from shared.wire.parts_encoder import PartsEncoder
@@ -375,6 +376,8 @@ OPENAI_RESPONSES = Protocol(
     streams="server-sent events with names, `response.created` to `response.completed`",
     parse=parse,
     attached=attached,
+    completed=completed,
+    unfinished=unfinished,
     answer=_answer,
     encoder=_Encoder,
     error=error_object,

@@ -3,35 +3,82 @@
 Source: OpenAI API reference, `previous_response_id` and `item_reference`.
 """
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import cast
 
 from shared.chat_types import Json
+from shared.errors import BadRequest, NotFound
 from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.framing import encode_json
-from shared.wire.openai_responses_body import APPROVAL
-from shared.wire.request_body import BODY_LIMIT
+from shared.wire.openai_responses_body import APPROVAL, decisions_in
+from shared.wire.protocol import EarlierAnswers
+from shared.wire.request_body import BODY_LIMIT, Body
+
+_NO_PREVIOUS = "previous_response_id: Previous response with id"
+"""As OpenAI words it, after the key."""
+_ITEM = re.compile("^(msg|fc|mcp)_")
+"""What the ids of items begin with."""
+_MOST_RESPONSES = 50
+"""Maximum number of responses that the items of a request may belong to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Referred:
-    """What a body refers to."""
+async def completed(body: Body, kept: EarlierAnswers | None) -> Body:
+    """Put what a body refers to into its input.
 
-    response: str | None
-    """Id of the response that it goes on from."""
-    items: tuple[str, ...]
-    """Ids of items in its input, without those of questions for consent: nothing of them is in the conversation."""
+    Raises:
+        BadRequest, NotFound: it is not there, or not the caller's.
+        Unavailable, TooSlow: it cannot be read.
+    """
+    if decisions_in(body.json):
+        return body  # what goes on is kept: nothing that is sent with the answer counts
+    previous = body.json.get("previous_response_id")
+    run_of = {one: _ITEM.sub("", one.rpartition("_")[0]) for one in _references(body.json)}
+    if kept is None and isinstance(previous, str) and previous:
+        raise BadRequest("previous_response_id: should be left out: no answers are kept here (BATCH_BACKEND).")
+    if kept is None or not (previous or run_of):
+        return body
+    earlier = await _conversation(kept, previous) if isinstance(previous, str) and previous else []
+    ids = dict.fromkeys(run_of.values())
+    if len(ids) > _MOST_RESPONSES:
+        raise BadRequest(f"input: its items may be of at most {_MOST_RESPONSES} responses. Send the others themselves.")
+    answers = dict(zip(ids, await asyncio.gather(*map(kept.answer, ids)), strict=True))
+    found = {str(item["id"]): cast("Json", item) for answer in answers.values() for item in _output(answer)}
+    # An answer that has waited for consent may have ended with other items than it had, or with none.
+    if missing := next((one for one, run_id in run_of.items() if one not in found and answers[run_id] is None), None):
+        raise NotFound(
+            f"input: Item with id '{missing[:100]}' not found. Items are not persisted when `store` is set to false."
+        )
+    return Body(_with_items(body.json, earlier, found), body.files, body.size)
 
 
-def referred(body: Mapping[str, Json]) -> Referred:
-    """Return what a body refers to."""
-    previous, items = body.get("previous_response_id"), body.get("input")
-    references = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
-    found = tuple(one for one in references if one and not one.startswith(APPROVAL))
-    return Referred(previous if isinstance(previous, str) and previous else None, found)
+async def _conversation(kept: EarlierAnswers, response_id: str) -> list[Json]:
+    """Return the items of a response: those of its request, and those of its answer, unless it failed."""
+    run_id = response_id.removeprefix("resp_")
+    if (request := await kept.request(run_id)) is None:
+        raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' not found.")
+    if (answer := await kept.answer(run_id)) is None:
+        raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' has no answer yet.")
+    return [*_items_of(request), *_output(answer)]
 
 
-def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
+def _output(answer: Json) -> list[dict[str, Json]]:
+    match answer:
+        case {"output": list(output)}:
+            return [item for item in output if isinstance(item, dict)]
+        case _:
+            return []
+
+
+def _references(body: Mapping[str, Json]) -> list[str]:
+    """Return the ids of items that a body refers to, but for questions for consent: those are no part of the chat."""
+    items = body.get("input")
+    found = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
+    return [one for one in found if one and not one.startswith(APPROVAL)]
+
+
+def _with_items(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
     """Return a body with what it refers to. Of a long conversation the oldest items are left out.
 
     Args:
@@ -40,7 +87,7 @@ def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[
         found: The items that its input refers to, by their ids. Others are left out, and so is one that is referred to
             again: what came before and after a question for consent is one message.
     """
-    items = items_of(body)
+    items = _items_of(body)
     if len(items) > LONGEST_CONVERSATION:
         return dict(body)  # it is refused
     left = dict(found)
@@ -52,7 +99,7 @@ def completed(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[
     return {**body, "input": whole}
 
 
-def items_of(body: Mapping[str, Json]) -> list[Json]:
+def _items_of(body: Mapping[str, Json]) -> list[Json]:
     """Return the items of an input; a text is a message of the user."""
     items = body.get("input")
     return items if isinstance(items, list) else [{"role": "user", "content": items}] if isinstance(items, str) else []

@@ -1,6 +1,6 @@
 """The interface of a protocol. Each protocol is one file in this package, listed in `shared/wire/table.py`."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import replace
 from typing import Annotated, Any, Self, TypedDict, cast
 from typing import Protocol as TypingProtocol
@@ -72,6 +72,18 @@ def error_record(error: SwitchboardError, invocation_id: str) -> Record:
 def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
     """Make the error record of clients that take an object: its code, for programs, and its text."""
     return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
+
+
+class EarlierAnswers(TypingProtocol):
+    """Reads the caller's kept runs in a protocol, for requests that refer to them."""
+
+    async def request(self, run_id: str) -> Mapping[str, Json] | None:
+        """Return the JSON of a run's request; None: there is no such run."""
+        ...
+
+    async def answer(self, run_id: str) -> Json:
+        """Return the whole answer of a run: an empty object if it failed or waits for a person, null if it goes on."""
+        ...
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -164,6 +176,11 @@ class Protocol(msgspec.Struct, frozen=True):
     """Headers of a streamed response beyond those of all."""
     plain_errors: bool = False
     """Whether an error before the stream is a plain text: its client shows the body unchanged."""
+    completed: Callable[[Body, EarlierAnswers | None], Awaitable[Body]] | None = None
+    """Puts into a body what it refers to of earlier answers (None: none are kept). None: its requests refer to none."""
+    unfinished: Callable[[ChatRequest, str], Json] | None = None
+    """Makes the document of a run that a request wants to be read later, by its status. Set where requests refer to
+    answers by the ids of their runs."""
     user_agent: str | None = None
     """The beginning of its client's name in `User-Agent`, which selects the protocol on a route that names none."""
 
