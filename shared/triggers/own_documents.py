@@ -4,11 +4,9 @@ The routes are `/documents/mine…`, and those by which azure-search-openai-demo
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack, aclosing
-from datetime import UTC, datetime, timedelta
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypedDict
 from unicodedata import normalize
@@ -21,16 +19,15 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller, Extent, Json
-from shared.documents import DocumentReader, Rights, StoredDocument, conflict, is_name
+from shared.documents import Rights, StoredDocument, conflict, is_name
 from shared.documents.listing import ListedDocument as Listed
-from shared.documents.own import MINE, PEOPLE, folder_of, shown_name
+from shared.documents.own import MINE, folder_of, shown_name
 from shared.errors import (
     AlreadyThere,
     BadRequest,
     NotAllowed,
     NotFound,
     NotSignedIn,
-    SwitchboardError,
     TooLarge,
     TooSlow,
     Unreadable,
@@ -55,12 +52,9 @@ MOST_BYTES = 100_000_000
 """Maximum size of all documents of one person, in bytes."""
 MOST_PAGES = 5_000
 """Maximum number of their pages; a document without pages counts a page for each passage."""
-_TIDY_SECONDS = 60 * 60
 _LONGEST_NAME_BODY = 10_000
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 """One for each owner who adds documents now: they are counted before each."""
-_tidying: asyncio.Task[None] | None = None
-_log = logging.getLogger("switchboard.documents")
 
 
 def why_not_offered(settings: Settings) -> str | None:
@@ -269,49 +263,6 @@ async def _delete(name: str, document: StoredDocument | None, target: "Target") 
 
     if (await delete(name, document, target)).outcome != "removed":
         raise conflict(document)
-
-
-async def tidy(
-    before: datetime, store: DocumentReader, target: Callable[[], Awaitable["Target"]] = app.get_target
-) -> None:
-    """Delete what people have added before a time. What came in its place meanwhile stays.
-
-    Args:
-        before: The time.
-        store: Where the documents are.
-        target: Opens what they are deleted from, if there are such documents.
-
-    Raises:
-        SwitchboardError: a service fails now.
-    """
-    from shared.ingestion.changes import delete
-
-    old: list[StoredDocument] = []
-    async with aclosing(store.find_all(PEOPLE)) as found:
-        async for document in found:
-            if not document.name.startswith(PEOPLE):
-                break
-            if document.last_modified < before:
-                old.append(document)
-    for document in old:
-        await delete(document.name, document, await target())
-
-
-def tidy_from_now_on() -> None:
-    """Delete what is older than `USER_UPLOADS_DAYS`, now and once an hour, as long as the process lives."""
-    global _tidying  # noqa: PLW0603 (a worker process serves one app)
-    settings = app.get_settings()
-    if _tidying is None and settings.takes_uploads and settings.user_uploads_days:
-        _tidying = asyncio.create_task(_keep_tidy(timedelta(days=settings.user_uploads_days)))
-
-
-async def _keep_tidy(kept: timedelta) -> None:
-    while True:
-        try:
-            await tidy(datetime.now(UTC) - kept, (await app.get_service()).documents)
-        except SwitchboardError as error:
-            _log.warning("old documents of people are not deleted now: %s", error.message)
-        await asyncio.sleep(_TIDY_SECONDS)
 
 
 class DemoMessage(TypedDict):

@@ -9,21 +9,24 @@ import logging
 import struct
 import sys
 import time
+from datetime import timedelta
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
+from typing import NoReturn
 
 from shared import app
 from shared.errors import SwitchboardError
 from shared.runtime.late_imports import run_import
+from shared.service import Service
 from shared.triggers.content_events import finish_changes
-from shared.triggers.own_documents import tidy_from_now_on
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 _log = logging.getLogger("switchboard.start")
 
 _warming: asyncio.Task[None] | None = None
+_deleting: asyncio.Task[NoReturn] | None = None
 
 
 async def warm_up() -> None:
@@ -31,7 +34,7 @@ async def warm_up() -> None:
     started = time.monotonic()
     try:
         service = await app.get_service()
-        tidy_from_now_on()
+        _delete_old_documents(service)
         await asyncio.gather(
             service.load(),
             service.check(),
@@ -48,6 +51,17 @@ async def warm_up() -> None:
         _log.info("warmed up in %.0f ms", (time.monotonic() - started) * 1000)
         if count := await asyncio.to_thread(compiled_each_time, "shared"):
             _log.warning("%d modules of the app are compiled at each start: see docs/deploy.md, Byte code", count)
+
+
+def _delete_old_documents(service: Service) -> None:
+    """Delete what people added longer ago than `USER_UPLOADS_DAYS`, from now on, as long as the process lives."""
+    global _deleting  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
+    settings = service.settings
+    if _deleting is None and settings.takes_uploads and settings.user_uploads_days:
+        from shared.ingestion.retention import delete_from_now_on
+
+        kept = timedelta(days=settings.user_uploads_days)
+        _deleting = asyncio.create_task(delete_from_now_on(kept, service.documents, app.get_target))
 
 
 def warm_up_soon() -> None:

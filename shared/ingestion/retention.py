@@ -1,0 +1,75 @@
+"""Deletes what people have added for themselves when it is older than `USER_UPLOADS_DAYS`."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from typing import NoReturn
+
+from shared.documents import DocumentReader, StoredDocument
+from shared.documents.own import PEOPLE
+from shared.errors import SwitchboardError
+from shared.ingestion.changes import delete
+from shared.ingestion.document import Target
+
+_log = logging.getLogger("switchboard.documents")
+
+
+async def _an_hour() -> None:
+    await asyncio.sleep(60 * 60)
+
+
+async def delete_from_now_on(
+    kept: timedelta,
+    store: DocumentReader,
+    target: Callable[[], Awaitable[Target]],
+    next_time: Callable[[], Awaitable[None]] = _an_hour,
+) -> NoReturn:
+    """Delete old documents now and once an hour, as long as the process lives. What fails is tried again.
+
+    Args:
+        kept: How long a document is kept.
+        store: Where the documents are.
+        target: Opens what they are deleted from, if there are old documents.
+        next_time: Waits until it is time again.
+    """
+    while True:
+        try:
+            await delete_older(datetime.now(UTC) - kept, store, target)
+        except Exception as error:  # noqa: BLE001 (the next time may do)
+            _warn(error)
+        await next_time()
+
+
+async def delete_older(before: datetime, store: DocumentReader, target: Callable[[], Awaitable[Target]]) -> None:
+    """Delete what people have added before a time. What came in its place meanwhile stays.
+
+    A document that cannot be deleted now is left for the next time.
+
+    Args:
+        before: The time.
+        store: Where the documents are.
+        target: Opens what they are deleted from, if there are such documents.
+
+    Raises:
+        SwitchboardError: the documents cannot be listed now, or nothing can be deleted.
+    """
+    old: list[StoredDocument] = []
+    async with aclosing(store.find_all(PEOPLE)) as found:
+        async for document in found:
+            if not document.name.startswith(PEOPLE):
+                break
+            if document.last_modified < before:
+                old.append(document)
+    for document in old:
+        opened = await target()
+        try:
+            await delete(document.name, document, opened)
+        except Exception as error:  # noqa: BLE001 (it must not keep the others)
+            _warn(error)
+
+
+def _warn(error: Exception) -> None:
+    reason = error.message if isinstance(error, SwitchboardError) else type(error).__name__
+    _log.warning("old documents of people are not deleted now: %s", reason)
