@@ -270,7 +270,7 @@ class Overrides(msgspec.Struct, frozen=True):
     resumable: bool = False
     """Keep the answer, so that it goes on when the caller leaves, and can be read again; see `shared/runs/`."""
     show_progress: bool = False
-    """Tell of the work while it goes on, in protocols that have a place for it."""
+    """Report what each agent does while it works, in protocols that have a place for it."""
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = None
     """The pattern of the team for this request, for a try in the playground; None: the file's."""
 

@@ -5,7 +5,7 @@ and `ThoughtsAdded` among them, one `ToolsCalled` if the model calls tools of th
 turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then one `Finished`. `ToolStarted` and
 `ToolEnded` come among them for each call of a server's tool. A turn that pauses until a person agrees ends with one
 `ConsentAsked` and a `Finished`. A turn that fails raises an exception, of which `RunningTurn` makes one last `Failed`.
-`Progress` comes anywhere before the last event, and only if the request asks for it.
+`AgentWork` comes anywhere before the last event, and only if the request asks for it (`show_progress`).
 """
 
 from typing import Literal
@@ -275,18 +275,8 @@ class Failed(msgspec.Struct, frozen=True):
     """Invocation id, to find the log entry."""
 
 
-class StepEnded(msgspec.Struct, frozen=True):
-    """A step of a chat turn has ended."""
-
-    step: Literal["rewrite", "search", "prompt", "first_token", "answer"]
-    """`rewrite`: a model wrote the search query. `search`: the sources are found. `prompt`: it is put together, with
-    the images of sources. `first_token`: the model begins to write. `answer`: its text is complete."""
-    milliseconds: float
-    """Since the step before it, or the start of the turn."""
-
-
 class AgentWork(msgspec.Struct, frozen=True):
-    """What an agent does now."""
+    """What an agent does now, for whoever waits for its answer. Nothing else may depend on it."""
 
     agent: str
     """Name of the agent."""
@@ -306,38 +296,6 @@ class AgentWork(msgspec.Struct, frozen=True):
     """With `failed`: the error's code."""
 
 
-class GuardState(msgspec.Struct, frozen=True):
-    """How much of an answer the guard holds back now, and what the safety service has found; never the text itself."""
-
-    mode: Literal["annotate", "enforce"]
-    """`RAI_MODE`."""
-    question: Literal["waiting", "cleared", "refused", "unchecked"]
-    """What has become of the question. With `annotate`, one that is refused is answered all the same."""
-    answer_refused: bool
-    """Whether something in the answer is forbidden."""
-    held: int
-    """Characters that wait to be cleared."""
-    held_milliseconds: float
-    """How long the first of them has waited."""
-    released: int
-    """Characters that went out."""
-    sources_withheld: int
-    """Sources that are not shown."""
-    messages_withheld: int
-    """Messages of a team that are not shown."""
-    prompt_filter_results: Json
-    """Findings in the question by category, in the shape of Azure OpenAI's content filter."""
-    content_filter_results: Json
-    """The same in the answer and its sources."""
-
-
-class Progress(msgspec.Struct, frozen=True):
-    """News of the work, for a page that draws it (the override `show_progress`). Nothing else may depend on it."""
-
-    news: StepEnded | AgentWork | GuardState
-    """What has changed."""
-
-
 type ChatEvent = (
     Retrieved
     | CompletionStarted
@@ -350,7 +308,7 @@ type ChatEvent = (
     | FilterAnnotation
     | ThoughtsAdded
     | AgentMessage
-    | Progress
+    | AgentWork
     | Finished
     | Failed
 )

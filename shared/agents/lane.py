@@ -1,25 +1,28 @@
-"""Reports what one agent does, if the request asks for it (`show_progress`): the page shows it as the agent's lane."""
+"""A lane is the line of reports on one agent: whether it waits, thinks, searches, calls a tool, writes or is done.
+
+Reports are sent only if the request asks for them (`show_progress`). The playground draws a lane as a bar over time.
+"""
 
 import time
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from shared.errors import SwitchboardError
-from shared.events import AgentWork, Progress, Usage
+from shared.events import AgentWork, Usage
 
 
 class Lane:
-    """Reports what one agent does, as it begins to do it; does nothing if the request does not ask.
+    """Reports what one agent does, as it begins to do it; does nothing without `show_progress`.
 
     Args:
         agent: Name of the agent.
-        put: Sends a report; None: the request does not ask.
+        put: Sends a report; None without `show_progress`.
     """
 
-    def __init__(self, agent: str, put: Callable[[Progress], Awaitable[None]] | None) -> None:
+    def __init__(self, agent: str, put: Callable[[AgentWork], Awaitable[None]] | None) -> None:
         self._agent = agent
         self.put = put
-        """Sends a report; None: the request does not ask, or the turn has not begun."""
+        """Sends a report; None without `show_progress`, and before the turn begins."""
         self._began = 0.0
 
     def begin(self) -> None:
@@ -35,12 +38,12 @@ class Lane:
     ) -> None:
         """Report what the agent does now."""
         if self.put:
-            await self.put(Progress(AgentWork(self._agent, state, query=query, tool=tool)))
+            await self.put(AgentWork(self._agent, state, query=query, tool=tool))
 
     async def end(
         self, usage: Usage | None, error: SwitchboardError | None = None, *, handed_to: str | None = None
     ) -> None:
-        """Report how the message ended that `begin` began, and what it cost."""
+        """Report how the agent's message ended, its tokens, and its time since `begin`."""
         if self.put:
             work = AgentWork(
                 self._agent,
@@ -50,4 +53,4 @@ class Lane:
                 milliseconds=(time.monotonic() - self._began) * 1000,
                 error=error.code if error else None,
             )
-            await self.put(Progress(work))
+            await self.put(work)

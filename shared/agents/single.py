@@ -27,7 +27,7 @@ from shared.core.prompts import has_attachments, today, version_of
 from shared.tools import Tool, ToolContext
 
 type _Put = Callable[
-    [ModelEvent | events.Retrieved | events.Progress | events.ToolStarted | events.ToolEnded], Awaitable[None]
+    [ModelEvent | events.Retrieved | events.AgentWork | events.ToolStarted | events.ToolEnded], Awaitable[None]
 ]
 
 

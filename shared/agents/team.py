@@ -40,7 +40,7 @@ async def run_team(
     """Answer the request with all agents, by the pattern of their team.
 
     Yields:
-        `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`; and a `Progress` whenever an
+        `CompletionStarted`, an `AgentMessage` as soon as an agent is done, `Finished`; and an `AgentWork` whenever an
         agent begins something else, if the request asks for it. With a call that a person has to agree to,
         `ConsentAsked` before `Finished`.
 
@@ -70,7 +70,7 @@ async def run_team(
     yield events.Finished("stop", turn.transcript.usage)
 
 
-type _Put = Callable[[events.AgentMessage | events.Progress | events.ToolStarted | events.ToolEnded], Awaitable[None]]
+type _Put = Callable[[events.AgentMessage | events.AgentWork | events.ToolStarted | events.ToolEnded], Awaitable[None]]
 
 
 class _TeamTurn:

@@ -45,7 +45,7 @@ class Answering:
         self._finished: ModelFinished | None = None
 
     def take(
-        self, event: ModelEvent | events.Retrieved | events.Progress | events.ToolStarted | events.ToolEnded
+        self, event: ModelEvent | events.Retrieved | events.AgentWork | events.ToolStarted | events.ToolEnded
     ) -> events.ChatEvent | None:
         """Return the event to send for an event of the model, or None; events of the turn itself stay as they are."""
         match event:
@@ -55,7 +55,7 @@ class Answering:
             case events.ReasoningDelta():
                 self._reasoning.append(event.text)
                 return None if self._answer else event  # an agent may think again: clients show it above the answer
-            case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.Progress():
+            case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.AgentWork():
                 return event
             case events.ToolStarted() | events.ToolEnded():
                 return event

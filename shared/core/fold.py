@@ -88,7 +88,7 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
                 finished = event
             case events.FilterAnnotation():
                 pass  # `Finished` carries the merged results of the whole answer
-            case events.Progress():
+            case events.AgentWork():
                 pass  # it is no part of the answer
             case events.Failed():
                 failure = event.error

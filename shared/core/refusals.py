@@ -12,7 +12,7 @@ from itertools import pairwise
 from shared.chat_types import ChatRequest, Message, Role
 from shared.core.running_turn import is_first_words
 from shared.errors import ContentFiltered, is_error_text
-from shared.events import ChatEvent, Finished, Progress, Thought, ThoughtsAdded
+from shared.events import AgentWork, ChatEvent, Finished, Thought, ThoughtsAdded
 
 _MAY_BE_EARLIER = (
     "The content filter of the model's service refused this. Please rephrase it; if that does not help, an earlier "
@@ -68,7 +68,7 @@ async def _without_refused(begin: Begin, request: ChatRequest, unanswered: froze
         try:
             async with aclosing(_from_first_words(_naming_earlier(begin, asked))) as events:
                 async for event in events:
-                    has_begun = has_begun or not isinstance(event, Progress)
+                    has_begun = has_begun or not isinstance(event, AgentWork)
                     if left_out and isinstance(event, Finished):
                         yield ThoughtsAdded((_thought(len(left_out)),))
                     yield event
@@ -87,7 +87,7 @@ async def _from_first_words(events: AsyncGenerator[ChatEvent]) -> AsyncGenerator
     has_begun = False
     async with aclosing(events):
         async for event in events:
-            if isinstance(event, Progress):
+            if isinstance(event, AgentWork):
                 yield event  # it is only useful at once
                 continue
             held.append(event)

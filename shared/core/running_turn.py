@@ -16,11 +16,11 @@ from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
 from shared.events import (
     AgentMessage,
+    AgentWork,
     ChatEvent,
     ConsentAsked,
     Failed,
     Finished,
-    Progress,
     ReasoningDelta,
     TextDelta,
     ToolEnded,
@@ -45,8 +45,8 @@ def is_first_words(event: object) -> bool:
 
 
 def opens_response(event: object) -> bool:
-    """Whether a response begins with an event: with the answer or what is thought before, or with news asked for."""
-    return isinstance(event, Progress | ReasoningDelta) or is_first_words(event)
+    """Whether a response begins with an event: with the answer or what is thought before, or with what agents do."""
+    return isinstance(event, AgentWork | ReasoningDelta) or is_first_words(event)
 
 
 class RunningTurn[Event = ChatEvent]:

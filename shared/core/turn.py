@@ -1,11 +1,8 @@
 """The turn: answers one question, as a stream of events (DESIGN, 'The turn (RAG)')."""
 
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from copy import replace
-from itertools import chain
-from typing import Literal
 
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
@@ -17,7 +14,7 @@ from shared.core.prompts import answer_prompt, model_request, task_prompt, versi
 from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
 from shared.core.sources import fitting
-from shared.events import ChatEvent, DataPoint, Progress, Retrieved, StepEnded, TextDelta, Thought
+from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 
@@ -38,31 +35,23 @@ async def run_turn(
         images: Loads the images of sources.
 
     Yields:
-        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`; and a
-        `Progress` after each step, if the request asks for it.
+        `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`.
 
     Raises:
         SwitchboardError: the model or the retriever failed.
     """
-    steps = _Steps(wanted=request.overrides.show_progress)
     history = history_of(request)
     note, queries, rewriting = "", None, None
     if any(message.role is not Role.SYSTEM for message in history):
         queries, rewriting = await rewrite_query(model, request, history, context)
         note = NOT_REWRITTEN if queries is None else ""
-        for news in steps.ended("rewrite"):
-            yield news
     searches = [search_query(request, context, query) for query in ([request.question] if queries is None else queries)]
     found = await search_all(retriever, searches, context)
     if request.overrides.top is None:
         found = replace(found, passages=fitting(found.passages, model.source_tokens))
-    for news in steps.ended("search"):
-        yield news
     shown = await images.shown(request, found.passages, context)
     texts = shown.texts(found.passages) if searches else None
     prompt = answer_prompt(request, history, texts, [one.image for one in shown.images])
-    for news in steps.ended("prompt"):
-        yield news
     yield _retrieved(request, searches, found, shown, prompt, note)
 
     want_followups = request.overrides.suggest_followup_questions
@@ -77,11 +66,9 @@ async def run_turn(
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if part := answering.take(event):
-                for news in steps.before(part):
-                    yield news
                 yield part
     known = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
-    for event in chain(steps.ended("answer"), answering.end(known, spent=rewriting)):
+    for event in answering.end(known, spent=rewriting):
         yield event
 
 
@@ -123,30 +110,6 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
                 yield shown
     for event in answering.end(()):
         yield event
-
-
-class _Steps:
-    """The clock of a turn's steps."""
-
-    def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted
-        self._awaits_first = wanted
-        self._since = time.monotonic()
-
-    def ended(self, step: Literal["rewrite", "search", "prompt", "first_token", "answer"]) -> tuple[Progress, ...]:
-        """Return the news of a step that has just ended, if the request asks for it."""
-        if not self._wanted:
-            return ()
-        now = time.monotonic()
-        milliseconds, self._since = (now - self._since) * 1000, now
-        return (Progress(StepEnded(step, milliseconds)),)
-
-    def before(self, event: ChatEvent) -> tuple[Progress, ...]:
-        """Return the news of the first token, before the event that has it."""
-        if not (self._awaits_first and isinstance(event, TextDelta)):
-            return ()
-        self._awaits_first = False
-        return self.ended("first_token")
 
 
 def _prompt_thought(prompt: Sequence[Message], data_points: tuple[DataPoint, ...]) -> Thought:

@@ -128,11 +128,6 @@ class ReleaseQueue[T]:
         return len(self._text)
 
     @property
-    def held_characters(self) -> int:
-        """Number of characters that wait; counted anew each time."""
-        return len(self._text.decode())
-
-    @property
     def empty(self) -> bool:
         """Whether nothing waits."""
         return not self._text and not self._items

@@ -24,8 +24,6 @@ class GuardedSources:
         self._checked: dict[DataPoint, tuple[Check, Place]] = {}
         self.checks: list[Check] = []
         """All checks so far; the owner of this object closes them."""
-        self.withheld = 0
-        """How many sources were withheld, as `shown` was last called."""
 
     @property
     def fault(self) -> SwitchboardError | None:
@@ -55,7 +53,6 @@ class GuardedSources:
             return found
         sources = _sources(found)
         withheld = {source for source in sources if not self._may_go(source)}
-        self.withheld = len(withheld)
         thoughts = [thought for thought in found.thoughts if withheld.isdisjoint(thought.quotes)]
         if withheld or self.fault:
             thoughts.append(self._thought(len(withheld), len(sources)))

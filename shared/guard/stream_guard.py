@@ -13,7 +13,7 @@ The parts, and where events go:
               ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
               └─ message of a team ─────────▶ GuardedMessages ─▶ a Check, and one for its sources
 
-With `show_progress` a `GuardNews` counts what waits; `Progress` of the turn waits for nothing.
+`AgentWork` waits for nothing; with `enforce` it goes out without the search query, which a model wrote.
 
 Only `events()` decides what goes out. It asks each `Check` (its `Clearance` counts how much of a text is cleared) and
 `Rules` (what mode and faults mean). `_pull` and every `Check` set `_changed` when something is new, and then `events()`
@@ -29,8 +29,9 @@ The states of a turn with `enforce`:
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from copy import replace
 from dataclasses import dataclass
 from functools import partial
@@ -40,13 +41,13 @@ from shared.chat_types import ChatRequest, RequestContext
 from shared.errors import ContentFiltered
 from shared.events import (
     AgentMessage,
+    AgentWork,
     ChatEvent,
     CompletionStarted,
     ConsentAsked,
     Failed,
     FilterAnnotation,
     Finished,
-    Progress,
     ReasoningDelta,
     Retrieved,
     TextDelta,
@@ -59,7 +60,6 @@ from shared.guard import Side
 from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
 from shared.guard.check import Check
 from shared.guard.clearance import ReleaseQueue
-from shared.guard.news import PAUSE_SECONDS, GuardNews, Watched
 from shared.guard.rules import EARLIER_REFUSED, REFUSED, Results, Rules, merged, merged_prompt
 from shared.guard.source_guard import GuardedSources
 from shared.guard.team_guard import GuardedMessages
@@ -135,9 +135,8 @@ class _GuardedTurn:
         self._taken_kind: type[TextDelta | ReasoningDelta] = TextDelta
         self._shown_kind: type[TextDelta | ReasoningDelta] = TextDelta
         """What the text at the end of the queue is, and that at its beginning."""
-        self._is_over = False
-        """Whether the last event has gone out."""
-        self._news = GuardNews(self._watched()) if request.overrides.show_progress else None
+        self._work: deque[AgentWork] = deque()
+        """What agents do, which may go out now."""
 
     async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:
         """Yield the events that may be shown."""
@@ -152,44 +151,17 @@ class _GuardedTurn:
                 self._changed.clear()
                 for event in self._ready():
                     yield event
-                for news in self._told():
-                    yield news
                 # After yielding: what was cleared before a block goes out first, however quick the block came.
                 self._raise_refusal()
                 if pulling.done() and not self._messages.waiting:
                     pulling.result()  # raises the turn's error
                     if self._queue.empty:
                         return
-                await self._change()
+                await self._changed.wait()
         finally:
             pulling.cancel()
             checks = [*self._checks, *self._results, *self._sources.checks, *self._messages.checks]
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
-
-    async def _change(self) -> None:
-        """Wait until there is something new, or until changed numbers are due in the news."""
-        pause = PAUSE_SECONDS if self._news and self._news.pending else None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(pause):
-                await self._changed.wait()
-
-    def _watched(self) -> Watched:
-        """The parts that the news are about."""
-        return Watched(
-            self._rules,
-            self._main,
-            self._checks,
-            self._sources,
-            self._messages,
-            lambda: self._queue.held_characters,
-            self._prompt_is_clear,
-        )
-
-    def _told(self) -> list[Progress]:
-        """The news since the last time; all of them if the turn ends now. None after `Finished`."""
-        if self._news is None or self._is_over:
-            return []
-        return self._news.take(now=self._blocking() is not None)
 
     async def _pull(self, turn: AsyncGenerator[ChatEvent]) -> None:
         """Put the turn's events into the queue, and send what a model wrote to the service."""
@@ -211,8 +183,6 @@ class _GuardedTurn:
                     self._change_kind(type(event))
                 self._queue.hold_text(event.text)
                 self._main.add(ANSWER, event.text)
-                if self._news:
-                    self._news.arrived(event.text)
             case AgentMessage():
                 self._messages.take_in(event)
             case Retrieved():
@@ -235,9 +205,8 @@ class _GuardedTurn:
                 self._queue.hold(_Held(event))
             case CompletionStarted() | FilterAnnotation() | ThoughtsAdded() | Failed():
                 self._queue.hold(_Held(event))
-            case Progress():
-                if self._news:
-                    self._news.pass_on(event)
+            case AgentWork():
+                self._work.append(replace(event, query=None) if self._rules.enforced else event)
             case _:
                 assert_never(event)
 
@@ -268,8 +237,10 @@ class _GuardedTurn:
 
     def _ready(self) -> Iterator[ChatEvent]:
         """Yield what may go out now. Looks anew before each event, since the caller may take long for one."""
-        while self._is_open() or self._prompt_is_clear():
-            if text := self._queue.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
+        while self._work or self._is_open() or self._prompt_is_clear():
+            if self._work:
+                yield self._work.popleft()
+            elif text := self._queue.take_text(None if self._is_open() else self._main.clearance.shown(ANSWER)):
                 yield self._shown_kind(text)
             elif (held := self._queue.item) and self._may_go(held):
                 self._queue.take_item()
@@ -346,9 +317,6 @@ class _GuardedTurn:
 
     def _end(self, event: Finished) -> Iterator[ChatEvent]:
         """Yield the thought 'Safety' and the last event, with all results."""
-        if self._news:
-            yield from self._news.take(now=True)
-        self._is_over = True
         if event.reason != "consent" and (failure := self._messages.failure):
             raise failure
         prompt = self._rules.results(Side.PROMPT, self._main)

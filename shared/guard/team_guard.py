@@ -1,7 +1,5 @@
 """Guards the messages of a team: each is checked as a whole in a session of its own, and none waits for another."""
 
-import math
-import time
 from collections.abc import Callable
 from copy import replace
 from dataclasses import dataclass
@@ -25,8 +23,6 @@ class _Waiting:
     """Check of its text and queries; None if no model wrote any of it."""
     sources: GuardedSources
     """Checks of the sources that it shows."""
-    since: float
-    """When it came, on the clock of `time.monotonic`."""
 
 
 class GuardedMessages:
@@ -47,27 +43,11 @@ class GuardedMessages:
         self._error: SwitchboardError | None = None
         self.checks: list[Check] = []
         """All checks of messages so far, and of their sources; the owner of this object closes them."""
-        self.released = 0
-        """Characters of the messages that went out."""
-        self.withheld = 0
-        """Messages that the guard withheld."""
-        self.sources_withheld = 0
-        """Sources of messages that the guard withheld."""
 
     @property
     def waiting(self) -> bool:
         """Whether a message still waits."""
         return bool(self._waiting)
-
-    @property
-    def held(self) -> int:
-        """Characters of the messages that wait."""
-        return sum(len(waiting.message.text) for waiting in self._waiting)
-
-    @property
-    def held_since(self) -> float:
-        """When the first of them came, on the clock of `time.monotonic`; infinite: none waits."""
-        return min((waiting.since for waiting in self._waiting), default=math.inf)
 
     @property
     def failure(self) -> SwitchboardError | None:
@@ -87,7 +67,7 @@ class GuardedMessages:
             check.finish()
         sources = GuardedSources(self._rules, self._start_check)
         sources.take_in(message)
-        self._waiting.append(_Waiting(replace(message, total_usage=None), check, sources, time.monotonic()))
+        self._waiting.append(_Waiting(replace(message, total_usage=None), check, sources))
 
     def take(self) -> AgentMessage | None:
         """Remove the next message that may go out, and return it as the caller may see it; None if all have to wait."""
@@ -96,10 +76,6 @@ class GuardedMessages:
             return None
         self._waiting.remove(found)
         message = self._checked(found)
-        withheld = message.error is not None and found.message.error is None
-        self.withheld += withheld
-        self.released += 0 if withheld else len(message.text)
-        self.sources_withheld += found.sources.withheld
         self._answered = self._answered or message.error is None
         self._error = self._error or message.error
         # Once the total is known, no more messages come in. So if none waits, this is the last one that goes out.

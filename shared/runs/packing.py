@@ -24,8 +24,7 @@ _CLASSES: Mapping[str, Callable[..., object]] = {
     for made in (
         *(*get_args(events.ChatEvent.__value__), *get_args(ModelEvent.__value__)),
         *(events.SourceImage, events.DataPoint, events.Thought, events.Usage, events.OpenCall),
-        *(events.StepEnded, events.AgentWork, events.GuardState, ImagePart, Attachment),
-        *(KeptCall, ToolResult, Passage, Caption),
+        *(ImagePart, Attachment, KeptCall, ToolResult, Passage, Caption),
     )
 }
 _ERRORS: dict[str, type[SwitchboardError]] = {

@@ -111,7 +111,7 @@ class _TurnRecorder(AnswerRecorder):
                     self.span.set_attribute(names.FILTERED, True)
             case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
                 pass  # each call has a span of its own
-            case events.Progress() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
+            case events.AgentWork() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
                 pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
             case _:
                 assert_never(event)

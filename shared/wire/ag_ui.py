@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
-import msgspec
-
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
@@ -31,7 +29,7 @@ class _Encoder(PartsEncoder):
 
     `CUSTOM` events come before or after a message, not inside it: assistant-ui would begin a new text after each. It
     adds them to the message before, if the run has one: so a team's come after the message that they are of. Only
-    `progress`, which a request has to ask for, comes whenever there is news.
+    `progress`, which a request has to ask for, comes at once.
     """
 
     def __init__(self, request: ChatRequest) -> None:
@@ -104,8 +102,8 @@ class _Encoder(PartsEncoder):
                 pass  # AG-UI has no place for it, and `Finished` says what it led to
             case events.TextDelta() | events.ReasoningDelta():
                 pass  # the base has encoded it
-            case events.Progress():
-                return (_custom("progress", _news_json(event.news)),)
+            case events.AgentWork():
+                return (_custom("progress", _work_json(event)),)
             case events.Finished():
                 return self._finished(event)
             case events.ToolsCalled():
@@ -120,7 +118,14 @@ class _Encoder(PartsEncoder):
         error = failed.error
         wait = [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
         start = () if self._has_begun else self._begin()
-        return (*start, *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
+        return (*start, *self._found(error), *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
+
+    def _found(self, error: SwitchboardError) -> Iterable[Record]:
+        """Report what a refused question or answer has, as a thought: `RUN_ERROR` has no place for it."""
+        if not (self._details.shows_progress and isinstance(error, ContentFiltered) and error.results):
+            return ()
+        found = events.Thought("Safety", error.message, {"filter_results": error.results})
+        return self._thoughts_events(self._message, (*self._thoughts, found))
 
     def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
         return ({"type": "RUN_ERROR", "message": sentence, "code": code},)
@@ -272,17 +277,6 @@ def _call_json(call: events.ToolEnded) -> Json:
 
 def _custom(name: str, value: Json) -> Record:
     return {"type": "CUSTOM", "name": name, "value": value}
-
-
-def _news_json(news: events.StepEnded | events.AgentWork | events.GuardState) -> Json:
-    match news:
-        case events.StepEnded():
-            return {"kind": "step", "step": news.step, "milliseconds": round(news.milliseconds, 1)}
-        case events.AgentWork():
-            return _work_json(news)
-        case events.GuardState():
-            held = round(news.held_milliseconds, 1)
-            return {"kind": "guard", **msgspec.structs.asdict(news), "held_milliseconds": held}
 
 
 def _work_json(work: events.AgentWork) -> Json:

@@ -50,7 +50,7 @@ class AgUiDetails(EncoderDetails, frozen=True):
     shows_thoughts: bool = False
     """Whether the request has our own `overrides`. Thoughts hold whole prompts, and other clients do not show them."""
     shows_progress: bool = False
-    """Whether the request asks for news of the work."""
+    """Whether the request asks for what agents do, and for what a refusal found."""
     calls: frozenset[str] = frozenset()
     """Ids of the calls that the client has."""
 

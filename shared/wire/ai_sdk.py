@@ -98,7 +98,7 @@ class _Encoder(PartsEncoder):
                 yield from self._end_call(event)
             case events.ConsentAsked():
                 yield from self._ask(event)
-            case events.FilterAnnotation() | events.Progress():
+            case events.FilterAnnotation() | events.AgentWork():
                 pass  # the results of the whole text are in the metadata at the end
             case events.TextDelta() | events.ReasoningDelta():
                 pass  # the base has encoded it

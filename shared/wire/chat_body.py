@@ -149,7 +149,9 @@ class OverridesBody(BodyModel):
         description="Keeps the answer for a day: it goes on when its reader leaves, and can be read again. "
         "Default: as `CHAT_RUNS` says.",
     )
-    show_progress: bool | None = Field(default=None, description="Tell of the work while it goes on; AG-UI only.")
+    show_progress: bool | None = Field(
+        default=None, description="Reports what each agent does while it works, and what a refusal found; AG-UI only."
+    )
     team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = Field(
         default=None, description="How the team works together, for a try; only where PLAYGROUND is on."
     )

@@ -66,7 +66,7 @@ class ContextEncoder(ABC):
                 return self._ask(event)
             case events.ToolEnded():
                 return self._called(event)
-            case events.Progress() | events.ReasoningDelta() | events.ToolsCalled() | events.ToolStarted():
+            case events.AgentWork() | events.ReasoningDelta() | events.ToolsCalled() | events.ToolStarted():
                 return ()  # they have no place here; thoughts have the reasoning and the calls
             case _:
                 assert_never(event)

@@ -115,7 +115,7 @@ class _Encoder:
                 self._open = event.calls
                 asked = consent_events(self._request, event, has_text=bool(self._texts))
                 return [record for one in asked for record in self._records(one)]
-            case events.Progress() | events.ToolStarted() | events.ToolEnded():
+            case events.AgentWork() | events.ToolStarted() | events.ToolEnded():
                 pass  # clients run the calls that they see, and call the model again
             case _:
                 assert_never(event)

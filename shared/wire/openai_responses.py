@@ -104,7 +104,7 @@ class _Encoder(PartsEncoder):
                     yield self._event("response.output_item.added", output_index=len(self._output), item=item)
                     yield self._event("response.output_item.done", output_index=len(self._output), item=item)
                     self._output.append(item)
-            case events.FilterAnnotation() | events.Progress():
+            case events.FilterAnnotation() | events.AgentWork():
                 pass  # the last event has what the filters found in the whole answer
             case events.TextDelta() | events.ReasoningDelta():
                 pass  # the base has encoded it

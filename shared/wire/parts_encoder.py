@@ -17,7 +17,7 @@ from shared.wire.protocol import Record
 type PartKind = type[events.TextDelta] | type[events.ReasoningDelta]
 """A kind of parts, by the events that they are made of."""
 
-_INSIDE_PARTS = (events.CompletionStarted, events.FilterAnnotation, events.Progress)
+_INSIDE_PARTS = (events.CompletionStarted, events.FilterAnnotation, events.AgentWork)
 """Events that end neither a text nor what the model thinks."""
 _INSIDE_TEXTS = (*_INSIDE_PARTS, events.Retrieved, events.ThoughtsAdded)
 """Events that end no text: clients would show the rest as a second one."""

@@ -171,7 +171,7 @@ class Protocol(msgspec.Struct, frozen=True):
     links_citations: bool = False
     """Whether citations become links where `PUBLIC_URL` is set: its clients make none by themselves."""
     shows_progress: bool = False
-    """Whether its streams have a place for `Progress`, which requests ask for with `show_progress`."""
+    """Whether its streams have a place for `AgentWork`, which requests ask for with `show_progress`."""
     stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Headers of a streamed response beyond those of all."""
     plain_errors: bool = False

@@ -12,7 +12,7 @@ from shared.chat_models import ToolDefinition
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import Json
 from shared.errors import Unavailable
-from shared.events import AgentWork, Progress, Retrieved, Thought
+from shared.events import AgentWork, Retrieved, Thought
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.table import TOOLS
 from tests.agents.teams import QUESTION, Office, agent, agents, asked, context
@@ -88,7 +88,7 @@ async def test_the_agent_of_single_chat_calls_it_beside_the_search(office: Offic
         "Tool: opening_hours",
     ]
     assert found.tool_inputs == ("dental", '{"day":"Tuesday"}')
-    works = [event.news for event in events if isinstance(event, Progress) and isinstance(event.news, AgentWork)]
+    works = [event for event in events if isinstance(event, AgentWork)]
     assert [(work.state, work.query, work.tool) for work in works if work.state in ("searching", "calling")] == [
         ("searching", "dental", None),
         ("calling", None, "opening_hours"),

@@ -7,7 +7,7 @@ import pytest
 from shared.agents.definitions import Pattern
 from shared.agents.turns import agent_turn
 from shared.chat_types import Json
-from shared.events import AgentMessage, AgentWork, ChatEvent, Progress, Usage
+from shared.events import AgentMessage, AgentWork, ChatEvent, Usage
 from tests.agents.teams import Office, agent, agents, asked, context
 
 WATCHED = asked(show_progress=True)
@@ -17,8 +17,8 @@ def works(events: list[ChatEvent]) -> dict[str, list[AgentWork]]:
     """What each agent did, in order."""
     by_agent = defaultdict[str, list[AgentWork]](list)
     for event in events:
-        if isinstance(event, Progress) and isinstance(event.news, AgentWork):
-            by_agent[event.news.agent].append(event.news)
+        if isinstance(event, AgentWork):
+            by_agent[event.agent].append(event)
     return dict(by_agent)
 
 
@@ -100,7 +100,7 @@ async def test_the_agent_of_single_chat_is_told_of_too(office: Office) -> None:
 
 async def test_nobody_is_told_without_being_asked(office: Office) -> None:
     events = await office.events(agents(Pattern.SEQUENTIAL, "Ada", "Ben"))
-    assert not [event for event in events if isinstance(event, Progress)]
+    assert not [event for event in events if isinstance(event, AgentWork)]
 
 
 @pytest.mark.parametrize("pattern", Pattern)

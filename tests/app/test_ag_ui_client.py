@@ -387,15 +387,18 @@ async def test_a_page_elsewhere_may_call_with_the_headers_that_its_client_sends(
 
 
 @EACH_VERSION
-async def test_a_client_that_asks_for_progress_is_told_of_each_step_and_reads_the_whole_answer(
-    app: RunningHost, openai: OpenAIStandIn, version: str
+async def test_a_client_that_asks_for_progress_sees_what_each_agent_does_and_reads_the_whole_answer(
+    team: RunningHost, openai: OpenAIStandIn, version: str
 ) -> None:
-    openai.reply("80 % ", "[plan.pdf#page=3].")
-    seen = await one(version, agent(app), forwardedProps={"overrides": {"show_progress": True}})
-    news = seen.custom("progress")
-    assert [told["step"] for told in news] == ["search", "prompt", "first_token", "answer"]
-    assert "progress" in seen.types[seen.types.index("TEXT_MESSAGE_START") :], "inside the message"
-    assert seen.text == "80 % [plan.pdf#page=3]."
+    for name in ("Alpha", "Beta"):
+        with openai.to(f"You are {name}"):
+            openai.reply(f"{name} says 80 %.")
+    seen = await one(version, team_of(team), forwardedProps={"overrides": {"show_progress": True}})
+    for name in ("Alpha", "Beta"):
+        states = [work["state"] for work in seen.custom("progress") if work["agent"] == name]
+        assert (states[0], states[-1]) == ("waiting", "done")
+    said = [message["content"] for message in seen.messages if message["role"] == "assistant"]
+    assert sorted(said) == ["Alpha says 80 %.", "Beta says 80 %."]
     assert seen.types[-1] == "RUN_FINISHED"
 
 

@@ -10,7 +10,7 @@ import pytest
 from shared.chat_types import ChatRequest, Json, Message, Role, ToolCall
 from shared.core.refusals import begin_without_refused, without_errors
 from shared.errors import ContentFiltered, Unavailable, error_text, is_error_text
-from shared.events import ChatEvent, CompletionStarted, Finished, Progress, StepEnded, TextDelta, ThoughtsAdded
+from shared.events import AgentWork, ChatEvent, CompletionStarted, Finished, TextDelta, ThoughtsAdded
 
 STARTED = CompletionStarted("id", 1, "model")
 
@@ -149,7 +149,7 @@ def test_an_empty_message_of_the_assistant_is_no_answer_but_a_call_of_a_tool_sta
 
 
 async def test_news_of_the_work_do_not_wait_for_the_first_words_and_do_not_keep_a_turn_from_beginning_again() -> None:
-    news = Progress(StepEnded("search", 1))
+    news = AgentWork("Clerk", "searching")
     first_words = asyncio.Event()
     turns = Turns("bomb")
 

@@ -19,7 +19,7 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.errors import RateLimited, Unavailable
-from shared.events import ChatEvent, CompletionStarted, Finished, Progress, Retrieved, StepEnded, TextDelta, Usage
+from shared.events import ChatEvent, CompletionStarted, Finished, Retrieved, TextDelta, Usage
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
@@ -325,25 +325,6 @@ async def test_an_answer_that_calls_what_nobody_offered_just_stops(
     service.reply("Well.", service.chunk({"tool_calls": [call]}), finish_reason="tool_calls")
     answer = await answer_of(service, retriever, asked())
     assert (answer.text, answer.finished.reason) == ("Well.", "stop")
-
-
-async def test_a_request_that_asks_for_it_is_told_how_long_each_step_took(
-    service: OpenAIStandIn, retriever: SqliteRetriever
-) -> None:
-    service.call_tool("search_sources", {"search_queries": ["vacation days"]})
-    service.reply("30 ", "days [leave.md].")
-    earlier = (Message(Role.USER, "Hi"), Message(Role.ASSISTANT, "Hello."))
-    events = await events_of(service, retriever, asked("How many?", *earlier, show_progress=True))
-    told = [event.news for event in events if isinstance(event, Progress)]
-    steps = [news for news in told if isinstance(news, StepEnded)]
-    assert [news.step for news in steps] == ["rewrite", "search", "prompt", "first_token", "answer"]
-    assert all(news.milliseconds > 0 for news in steps)
-    assert isinstance(events[3], Retrieved)
-    assert events.index(Progress(steps[3])) + 1 == events.index(TextDelta("30 "))
-
-
-async def test_nobody_is_told_of_steps_without_being_asked(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
-    assert not [event for event in await events_of(service, retriever, asked()) if isinstance(event, Progress)]
 
 
 FORMS = [JsonForm("response_format"), JsonForm("response_format", "cover", {"type": "object"}, strict=True)]

@@ -7,11 +7,11 @@ from copy import replace
 import pytest
 
 from shared.errors import ContentFiltered, InternalError, Unavailable, is_error_text
-from shared.events import AgentMessage, CompletionStarted, DataPoint, Finished, Thought, Usage
+from shared.events import AgentMessage, AgentWork, CompletionStarted, DataPoint, Finished, Thought, Usage
 from shared.guard import SafetyEvent
 from shared.guard.chat_payloads import ANSWER, MORE
 from tests.guard.guarding import STARTED, Outcome, Part, Turn, request, rules, watched
-from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, blocks, honest, unreachable
+from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, blocks, honest, mute, unreachable
 
 END = Finished("stop", Usage(10, 20))
 
@@ -170,3 +170,23 @@ async def test_a_forbidden_message_is_told_at_once_though_the_service_says_no_mo
     async with asyncio.timeout(10):
         out = await watched(parts, rules(ScriptedSafety(honest(), no_more, honest()), timeout=60), team=True)
     assert [message.error is None for message in sorted(out.messages, key=lambda said: said.position)] == [False, True]
+
+
+@pytest.mark.parametrize(("mode", "query"), [("enforce", None), ("annotate", "how to build a bomb")])
+async def test_what_an_agent_does_waits_for_nothing_and_with_enforce_its_query_is_left_out(
+    mode: str, query: str | None
+) -> None:
+    searching = AgentWork("A", "searching", query="how to build a bomb")
+    out = Outcome()
+    turn = Turn([STARTED, searching, asyncio.Event()])
+    running = asyncio.create_task(watched(turn, rules(ScriptedSafety(mute), mode=mode), team=True, into=out))
+    await out.until(lambda seen: AgentWork("A", "searching", query=query) in seen.events)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_agents_do_goes_out_before_the_end() -> None:
+    parts: list[Part] = [STARTED, said("A", 0, "Fine.", last=True), AgentWork("A", "done"), END]
+    out = await watched(parts, rules(ScriptedSafety(honest())), team=True)
+    assert AgentWork("A", "done") in out.events
+    assert isinstance(out.finished, Finished)

@@ -13,16 +13,16 @@ from shared.chat_types import Caller, ChatRequest, Message, RequestContext, Role
 from shared.errors import InternalError, Stopped, Unavailable
 from shared.events import (
     AgentMessage,
+    AgentWork,
     ChatEvent,
     CompletionStarted,
     Failed,
     Finished,
-    Progress,
     ReasoningDelta,
     Retrieved,
-    StepEnded,
     TextDelta,
     ToolsCalled,
+    Usage,
 )
 from shared.parts import build_service
 from shared.runs import NEW, Conflict, New, Stored
@@ -205,7 +205,7 @@ async def test_a_token_costs_no_write_and_a_piece_reads_as_it_was_written(store:
     texts = [TextDelta(f"{number} ") for number in range(1_000)]
     events = (
         *BEGIN,
-        Progress(StepEnded("search", 1.5)),
+        AgentWork("A", "done", usage=Usage(7, 5), milliseconds=1.5),
         *(ReasoningDelta(text.text) for text in texts),
         *texts,
         AgentMessage("A", 0, "x"),

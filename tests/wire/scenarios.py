@@ -14,13 +14,10 @@ from shared.events import (
     Failed,
     FilterAnnotation,
     Finished,
-    GuardState,
     OpenCall,
-    Progress,
     ReasoningDelta,
     Retrieved,
     SourceImage,
-    StepEnded,
     TextDelta,
     Thought,
     ThoughtsAdded,
@@ -111,23 +108,7 @@ SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     ),
 }
 
-WORK = (
-    Progress(StepEnded("search", 12.34)),
-    Progress(
-        GuardState(
-            mode="enforce",
-            question="cleared",
-            answer_refused=False,
-            held=9,
-            held_milliseconds=120.04,
-            released=8,
-            sources_withheld=1,
-            messages_withheld=0,
-            prompt_filter_results={"hate": SAFE},
-            content_filter_results={},
-        )
-    ),
-)
+WORK = (AgentWork("Clerk", "searching", query="what the plan pays"), AgentWork("Clerk", "thinking"))
 SCENARIOS["with_progress"] = (WORK[0], RETRIEVED, STARTED, TEXT[0], WORK[1], TEXT[1], Finished("stop"))
 
 LOOK = ToolStarted("call_1", "Clerk", "crm", "look", '{"number":1}')
@@ -201,10 +182,10 @@ TEAM_SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     ),
     "team_with_progress": (
         TEAM,
-        Progress(AgentWork("Researcher", "searching", query="what the plan pays")),
-        Progress(AgentWork("Critic", "handed_over", to="Researcher", usage=Usage(20, 2), milliseconds=1)),
-        Progress(AgentWork("Writer", "failed", milliseconds=9.96, error=TooSlow.code)),
-        Progress(AgentWork("Researcher", "done", usage=Usage(100, 7), milliseconds=1234.56)),
+        AgentWork("Researcher", "searching", query="what the plan pays"),
+        AgentWork("Critic", "handed_over", to="Researcher", usage=Usage(20, 2), milliseconds=1),
+        AgentWork("Writer", "failed", milliseconds=9.96, error=TooSlow.code),
+        AgentWork("Researcher", "done", usage=Usage(100, 7), milliseconds=1234.56),
         RESEARCHER,
         Finished("stop", Usage(120, 9)),
     ),

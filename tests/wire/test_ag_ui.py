@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from shared.wire.ag_ui import AG_UI
 from shared.wire.ag_ui_body import AgUiDetails
-from tests.wire.scenarios import SCENARIOS, TEAM_SCENARIOS
+from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS, VIOLENT
 from tests.wire.test_goldens import REQUEST
 
 EVENTS = TypeAdapter[BaseEvent](Event)
@@ -66,6 +66,17 @@ def test_a_team_in_steps_is_one_agent_after_the_other() -> None:
     found = events("team", knows_1_0=False)
     assert kinds(found) == ["RUN_STARTED", *each, *each, "RUN_FINISHED"]
     assert [event.step_name for event in found if event.type == "STEP_STARTED"] == ["Critic", "Researcher"]
+
+
+@pytest.mark.parametrize("shows_progress", [False, True])
+def test_with_progress_what_a_refusal_found_is_a_last_thought(*, shows_progress: bool) -> None:
+    *_, last, failed = events("blocked", shows_thoughts=True, shows_progress=shows_progress)
+    assert (failed.type, failed.code) == ("RUN_ERROR", "content_filter")
+    assert (kinds([last]) == ["thoughts"]) is shows_progress
+    if shows_progress:
+        *earlier, found = last.value["thoughts"]
+        assert [thought["title"] for thought in earlier] == [thought.title for thought in RETRIEVED.thoughts]
+        assert (found["title"], found["props"]) == ("Safety", {"filter_results": VIOLENT})
 
 
 def test_late_thoughts_come_with_all_others_after_the_text() -> None:

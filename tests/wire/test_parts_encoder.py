@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 
-from shared.events import ChatEvent, Finished, Progress, ReasoningDelta, Retrieved, StepEnded, TextDelta
+from shared.events import AgentWork, ChatEvent, Finished, ReasoningDelta, Retrieved, TextDelta
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import CALLS, LOOK, LOOKED, PLAN, STARTED
 from tests.wire.test_goldens import records_of, stream_of
 
-WRITES = (TextDelta("It "), Progress(StepEnded("first_token", 1)), TextDelta("pays."))
+WRITES = (TextDelta("It "), AgentWork("Clerk", "thinking"), TextDelta("pays."))
 THINKS = (ReasoningDelta("80 or "), STARTED, ReasoningDelta("100 %?"))
 LOOKS = (LOOK, LOOKED)
 SEARCHES = (Retrieved((PLAN,), ()),)

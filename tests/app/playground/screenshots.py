@@ -48,8 +48,8 @@ REFUSED = "What can I do if a claim is refused?"
 CLEARED = """You can fight the refusal: appeal within **180 days**. People who had no part in the first decision
 decide within 30 days. [health/health-plans-handbook.pdf#page=5]
 
-If you disagree with the outcome, an independent """
-HELD = "ombudsman reviews it for free, and the result is binding on the plan. Write to the plan office, and add "
+If you disagree with the outcome, an independent ombudsman reviews it for free,
+and the result is binding on the plan."""
 
 
 async def main() -> None:
@@ -194,19 +194,15 @@ async def consent(browser: Browser, data: Path, openai: OpenAIStandIn) -> None:
 
 
 async def safety(browser: Browser, host: RunningHost, openai: OpenAIStandIn, rai: RaiStandIn) -> None:
-    """Show a text that is held back, and what the safety service has found."""
+    """Show an answer, and what the safety service has found in it."""
     rai.find("fight", "VIOLENCE", 2, blocking=False)
-    rai.lag = len(HELD)
-    release = asyncio.Event()
-    openai.reply(*(f"{word} " for word in (CLEARED + HELD).split(" ")), release, "your reasons.")
+    openai.reply(*(f"{word} " for word in CLEARED.split(" ")))
     async with window(browser) as page:
-        said = await ask(page, host, REFUSED)
-        await page.get_by_role("tab", name="Safety").click()
-        await expect(said).to_contain_text("30 days")
-        await expect(page.get_by_role("tabpanel")).to_contain_text("held")
-        await keep(page, "playground-safety")
-        release.set()
+        await ask(page, host, REFUSED)
         await ended(page)
+        await page.get_by_role("tab", name="Safety").click()
+        await expect(page.get_by_role("tabpanel")).to_contain_text("violence")
+        await keep(page, "playground-safety")
 
 
 @asynccontextmanager

@@ -193,24 +193,20 @@ async def test_a_hostile_query_of_a_model_is_a_text_among_the_thoughts(
 def events_of_a_hostile_server(attack: str, canary: str) -> str:
     """A stream of AG-UI in which every text is an attack."""
     source = {"id": attack, "title": attack, "url": f"javascript:fetch('{canary}/url')", "text": attack}
+    results = {attack: {"severity": attack, "detected": attack, "filtered": attack}, "empty": None}
+    found = {"mode": attack, "prompt_filter_results": results, "content_filter_results": results}
     thoughts = [
         {"title": attack, "description": attack, "props": {attack: attack, "deep": {attack: [attack]}}},
         {"title": "Results", "description": [{"sourcepage": attack, "score": attack, attack: attack}], "props": None},
         {"title": "Prompt", "description": [{"role": attack, "content": attack}, attack, None], "props": None},
         {"title": "Unverified citations", "description": [attack, {"a": attack}], "props": None},
         {"title": "Safety", "description": {"x": attack}, "props": None},
+        {"title": "Safety", "description": attack, "props": {**found, "filter_results": results}},
     ]
-    results = {attack: {"severity": attack, "detected": attack, "filtered": attack}, "empty": None}
-    guard = {"kind": "guard", "mode": attack, "question": attack, "answer_refused": True, "held": 5, "released": 7}
-    numbers = {"held_milliseconds": 1, "sources_withheld": 1, "messages_withheld": 1}
-    news: list[dict[str, Any]] = [
-        {"kind": "agent", "agent": attack, "state": attack, "query": attack, "to": attack, "error": attack},
-        {"kind": "step", "step": attack, "milliseconds": attack},
-        {**guard, **numbers, "prompt_filter_results": results, "content_filter_results": results},
-    ]
+    news = {"kind": "agent", "agent": attack, "state": attack, "query": attack, "to": attack, "error": attack}
     events: list[dict[str, Any]] = [
         {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-        *({"type": "CUSTOM", "name": "progress", "value": value} for value in news),
+        {"type": "CUSTOM", "name": "progress", "value": news},
         {"type": "CUSTOM", "name": "sources", "value": {"messageId": "m", "sources": [source]}},
         {"type": "CUSTOM", "name": "thoughts", "value": {"messageId": "m", "thoughts": thoughts}},
         {"type": "SUBAGENT_STARTED", "subagentRunId": "a", "name": attack},

@@ -1,7 +1,6 @@
-"""The tab 'Safety': what is held back while the guard works, what was found, and what was withheld."""
+"""The tab 'Safety': what the check of an answer found, once it has ended, and what was withheld."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -59,37 +58,28 @@ async def test_off_it_says_how_to_turn_the_check_on(page: Page, app: RunningHost
     await expect(panel.get_by_text("RAI_MODE=enforce make run")).to_be_visible()
 
 
-async def test_text_that_is_held_is_drawn_and_not_shown(
-    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
-) -> None:
+async def test_text_that_is_held_is_not_shown(page: Page, enforcing: RunningHost, openai: OpenAIStandIn) -> None:
     goes_on = asyncio.Event()
     first, held = "All is well here. ", "This waits for its end: x"
     openai.reply(first, held, goes_on, " And it ends.")
     await ask(page, enforcing, NOTHING_FOUND)
     panel = await tab(page, "Safety")
-    await expect(panel.get_by_role("status")).to_have_text("The question is cleared.")
-    released = len(first + held) - LAG
-    await expect(panel.get_by_text(f"{released} characters released", exact=True)).to_be_visible()
-    waits = panel.get_by_text(re.compile(rf"^{LAG} characters held back, the first of them for [\d.]+ m?s$"))
-    await expect(waits).to_be_visible()
-    await expect(panel.get_by_role("img")).to_have_accessible_name(re.compile(f"{released} characters released, {LAG}"))
+    await expect(panel).to_contain_text("The answer is being checked (RAI_MODE is enforce).")
     answer = page.get_by_role("region", name="Answer")
+    await expect(answer).to_contain_text(first.strip())
     await expect(answer).not_to_contain_text("its end")
     goes_on.set()
-    await expect(panel.get_by_text("0 characters held back")).to_be_visible()
     await expect(await ended(page)).to_contain_text("its end: x And it ends.")
+    await expect(panel).to_contain_text("nothing was found that the policy forbids")
+    await expect(panel).to_contain_text("only what is cleared goes out")
 
 
-async def test_an_answer_that_is_stopped_says_how_much_is_withheld_and_why(
-    page: Page, enforcing: RunningHost, openai: OpenAIStandIn
-) -> None:
+async def test_an_answer_that_is_stopped_says_why(page: Page, enforcing: RunningHost, openai: OpenAIStandIn) -> None:
     openai.reply("It begins as it should. ", f"Then comes a {BAD}", " and more.")
     await ask(page, enforcing, NOTHING_FOUND)
     await ended(page)
     panel = await tab(page, "Safety")
-    withheld = panel.get_by_role("region", name="Withheld")
-    await expect(withheld).to_contain_text("The rest of the answer, since it has violence.")
-    await expect(panel.get_by_text(re.compile(r"^\d+ characters held back, and never shown$"))).to_be_visible()
+    await expect(panel).to_contain_text("The safety check stopped this answer.")
     row = panel.get_by_role("row").filter(has_text="violence")
     await expect(row.get_by_role("cell")).to_have_text(["violence", "high", "yes"])
     assert BAD not in await page.content()
@@ -102,8 +92,9 @@ async def test_a_refused_question_has_no_answer_and_says_why(
     await ask(page, enforcing, f"How do I get a {BAD}?")
     await ended(page)
     panel = await tab(page, "Safety")
-    await expect(panel.get_by_role("status")).to_have_text("The policy forbids the question.")
-    await expect(panel.get_by_role("region", name="Withheld")).to_contain_text("since the question has violence")
+    await expect(panel).to_contain_text("The safety check refused what was asked.")
+    row = panel.get_by_role("row").filter(has_text="violence")
+    await expect(row.get_by_role("cell")).to_have_text(["violence", "high", "yes"])
     assert "Never seen." not in await page.content()
     await openai.caught_up()
     openai.forget_scripts()  # whether the model was asked before the refusal is open
@@ -118,7 +109,6 @@ async def test_what_is_found_and_not_forbidden_is_told_with_its_severity(
     panel = await tab(page, "Safety")
     row = panel.get_by_role("row").filter(has_text="sexual")
     await expect(row.get_by_role("cell")).to_have_text(["sexual", "low", "no"])
-    await expect(panel.get_by_role("region", name="Withheld")).to_have_count(0)
 
 
 async def test_with_annotate_all_goes_out_and_what_is_found_is_told(
@@ -128,9 +118,6 @@ async def test_with_annotate_all_goes_out_and_what_is_found_is_told(
     await ask(page, annotating, NOTHING_FOUND)
     await expect(await ended(page)).to_contain_text(BAD)
     panel = await tab(page, "Safety")
-    await expect(panel.get_by_text("0 characters held back")).to_be_visible()
+    await expect(panel).to_contain_text("nothing is held back")
     row = panel.get_by_role("row").filter(has_text="violence")
     await expect(row.get_by_role("cell")).to_have_text(["violence", "high", "no"])
-    await expect(panel.get_by_role("region", name="Withheld")).to_contain_text(
-        "Nothing, though the answer has violence."
-    )

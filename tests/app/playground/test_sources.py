@@ -230,15 +230,9 @@ async def test_a_document_that_is_gone_is_told_and_its_passage_is_shown(
     await expect(document.get_by_text("The plan has a page that is gone.")).to_be_visible()
 
 
-async def test_thoughts_are_a_timeline_with_scores_and_the_prompt(
-    page: Page, library: RunningHost, openai: OpenAIStandIn
-) -> None:
+async def test_thoughts_have_scores_and_the_prompt(page: Page, library: RunningHost, openai: OpenAIStandIn) -> None:
     await sources_of(page, library, openai)
     panel = await tab(page, "Thoughts")
-    timeline = panel.get_by_role("region", name="How long each step took")
-    for step in ("Search", "Make the prompt", "First word", "Answer", "Together"):
-        await expect(timeline.get_by_text(step, exact=True)).to_be_visible()
-    await expect(timeline.get_by_text(re.compile(r"^\d[\d.]* m?s$"))).to_have_count(5)
     first = panel.get_by_role("table").get_by_role("row").nth(1)
     await expect(first.get_by_role("cell")).to_have_text(
         ["1", re.compile(r"plan\.pdf#page=2|glasses"), re.compile(r"^\d+\.\d+$")]

@@ -1,76 +1,32 @@
-/** The tab 'Thoughts': the steps of an answer, how long each took, and all that is known of it. */
+/** The tab 'Thoughts': the steps of an answer, and all that is known of it. */
 import { html, useSignal } from "../html.js";
 import { selected } from "../state.js";
-import { duration } from "./duration.js";
 import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Thought} Thought */
-/** @typedef {{ step: string, name: string, milliseconds: number, start: number }} Step */
-
-/** @type {Record<string, string>} */
-const STEPS = { rewrite: t("thoughts.rewrite"), search: t("thoughts.search"), prompt: t("thoughts.prompt"), first_token: t("thoughts.first"), answer: t("turn.answer") };
-/** Which thought tells what a step has made. @type {Record<string, string>} */
-const TOLD_BY = { "Generated search query": "rewrite", Results: "search", Prompt: "prompt" };
 
 export function View() {
   const turn = selected.value;
   if (!turn) return html`<p class="empty">${t("thoughts.ask")}</p>`;
-  const steps = stepsOf(turn);
   const groups = [
     { name: "", thoughts: turn.thoughts.value },
     ...turn.agents.value.map((agent) => ({ name: agent.name, thoughts: agent.thoughts.value })),
   ].filter((group) => group.thoughts.length);
-  if (!steps.length && !groups.length) return html`<p class="empty">${t("thoughts.none")}</p>`;
-  const took = new Map(steps.map((step) => [step.step, step.milliseconds]));
+  if (!groups.length) return html`<p class="empty">${t("thoughts.none")}</p>`;
   return html`
-    <${Timeline} steps=${steps} />
     ${groups.map(
       ({ name, thoughts }) => html`
         ${name && html`<h2 class="kind">${name}</h2>`}
         <ol class="thoughts">
-          ${thoughts.map((thought) => html`<${Card} thought=${thought} milliseconds=${took.get(TOLD_BY[thought.title] ?? "") ?? null} />`)}
+          ${thoughts.map((thought) => html`<${Card} thought=${thought} />`)}
         </ol>
       `,
     )}
   `;
 }
 
-/** @param {import("../types.js").Turn} turn @returns {Step[]} */
-function stepsOf(turn) {
-  let start = 0;
-  return turn.progress.value.filter(({ kind }) => kind === "step").map((news) => {
-    const milliseconds = Number(news.milliseconds) || 0;
-    const step = String(news.step);
-    start += milliseconds;
-    return { step, name: STEPS[step] ?? step, milliseconds, start: start - milliseconds };
-  });
-}
-
-/** @param {{ steps: Step[] }} props */
-function Timeline({ steps }) {
-  if (!steps.length) return null;
-  const total = Math.max(steps.reduce((sum, step) => sum + step.milliseconds, 0), 1);
-  return html`
-    <section class="timeline" aria-label=${t("thoughts.time")}>
-      ${steps.map(
-        (step) => html`
-          <div class="step">
-            <span>${step.name}</span>
-            <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="track" width="100" height="6" />
-              <rect class=${`part ${step.step}`} x=${(100 * step.start) / total} width=${Math.max((100 * step.milliseconds) / total, 0.8)} height="6" />
-            </svg>
-            <span class="time">${duration(step.milliseconds)}</span>
-          </div>
-        `,
-      )}
-      <div class="step total"><span>${t("thoughts.together")}</span><span></span><span class="time">${duration(total)}</span></div>
-    </section>
-  `;
-}
-
-/** @param {{ thought: Thought, milliseconds: number | null }} props */
-function Card({ thought, milliseconds }) {
+/** @param {{ thought: Thought }} props */
+function Card({ thought }) {
   const copied = useSignal(false);
   const copy = async () => {
     await navigator.clipboard.writeText(JSON.stringify(thought, null, 2));
@@ -82,7 +38,6 @@ function Card({ thought, milliseconds }) {
     <li class="card thought">
       <header>
         <h3>${thought.title}</h3>
-        ${milliseconds !== null && html`<span class="time">${duration(milliseconds)}</span>`}
         <button class="plain small" aria-label=${t("thoughts.copyOne", { title: thought.title })} onClick=${copy}>${copied.value ? t("copy.copied") : t("thoughts.copy")}</button>
       </header>
       <${Description} thought=${thought} />
