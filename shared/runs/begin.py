@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from copy import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,7 +29,14 @@ if TYPE_CHECKING:
     from shared.runs.journal import Live
     from shared.runs.registry import Runs
 
-type Keeping = Literal["memory", "journal"]
+
+class Keeping(msgspec.Struct, frozen=True):
+    """How a run is kept."""
+
+    in_journal: bool
+    """Whether its events are kept in a journal; else it is kept in memory."""
+    acts: bool = False
+    """Whether whoever answers has tools of servers, so that the run may have to wait for a person."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +44,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
     asker: Asker
     """Who asks."""
+    keeping: Keeping
+    """How the run is kept."""
     until: float
     """When a run that is kept in memory must be complete, on the event loop's clock, in seconds."""
     status_within: float | None = None
@@ -124,10 +133,10 @@ def keeping_of(service: Service, accepted: AcceptedRequest, *, is_later: bool = 
     """
     request, settings = accepted.request, service.settings
     if request.is_task:
-        return "memory"
+        return Keeping(in_journal=False)
+    has_tools = acts(service, accepted)
     wants_kept = request.wants_kept and settings.history_backend != "off"
-    is_kept = is_later or wants_kept or outlives(settings, request) or acts(service, accepted)
-    return "journal" if is_kept else "memory"
+    return Keeping(is_later or wants_kept or outlives(settings, request) or has_tools, has_tools)
 
 
 def outlives(settings: Settings, request: ChatRequest) -> bool:
@@ -154,7 +163,7 @@ async def begin(
     if service.tool_servers and runs:
         if earlier := await decided(runs, request, owner):
             return earlier
-        if acts(service, accepted) and not request.decisions:
+        if arrival.keeping.acts and not request.decisions:
             await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
         raise NotFound("There is no such approval, or it is not yours to see.")
@@ -189,7 +198,7 @@ async def _begin_kept(
         owner,
         named=arrival.run_id or request.run_id,
         key=None if arrival.key is None else f"{asker.budget_key} {arrival.key}",
-        chat=chat_of(request) if acts(service, accepted) else request.chat.name,
+        chat=chat_of(request) if arrival.keeping.acts else request.chat.name,
     )
     accepted = as_run(accepted)
     if not arrival.is_waited_for:

@@ -16,9 +16,9 @@ from shared.core.fold import Answer, fold
 from shared.errors import NotConfigured
 from shared.runs.begin import Arrival, Followed, keeping_of, outlives
 from shared.triggers.door import Call, Check, Handler, checked_first
-from shared.triggers.errors import deadline_of, json_response
+from shared.triggers.errors import json_response
 from shared.triggers.reading_runs import Earlier, address_of, shown_later
-from shared.turns.accept import AcceptedRequest, RouteOptions, accept
+from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, accept
 from shared.verdicts import new_answer_id
 from shared.web.streaming import (
     FIRST_PIECE_TIMEOUT_SECONDS,
@@ -136,7 +136,7 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     seconds = settings.agents_deadline_seconds if options.team else settings.chat_deadline_seconds
     if selected.protocol.waits_briefly and not options.streams:
         seconds = min(seconds, settings.agents_deadline_seconds)
-    deadline = deadline_of(request, seconds)
+    deadline, of_team = call.until(seconds), call.until(settings.agents_deadline_seconds)
     asker = call.asker()
     body = await call.read(selected.reader, deadline)
     protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
@@ -145,9 +145,15 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
         body = await protocol.completed(body, None if settings.batches == "off" else Earlier(call.owner, protocol.name))
     accepted = accept(protocol, body, asker, settings, options)
     request.state.asked = accepted.request
-    if accepted.team:
-        deadline = deadline_of(request, settings.agents_deadline_seconds)
-    return await _run(call, protocol, accepted, Arrival(asker=asker, until=deadline, options=options), body)
+    prefers = read_preferences(request.headers.getlist("prefer"))
+    arrival = _arrival(call, protocol, accepted, prefers, asker)
+    arrival = replace(arrival, until=of_team if accepted.team else deadline, options=options)
+    kept_body = body if arrival.keeping.in_journal else None
+    del body  # its texts hold the files once more
+    followed = await _begun(call, protocol, accepted, arrival, kept_body)
+    if followed.run_id and followed.is_new and not arrival.is_waited_for:
+        return await _later(request, protocol, followed, prefers, call.owner)
+    return await _respond(request, protocol, followed, options)
 
 
 def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
@@ -155,30 +161,34 @@ def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
     return ChatRequest((), stream=options.streams or protocol.answer is None, turn_id=new_answer_id())
 
 
-async def _run(call: Call, protocol: Protocol, accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Response:
-    """Begin the run of a request, and answer from it as the request wants: now, or later."""
-    request, service, asked = call.request, call.service, accepted.request
-    prefers = read_preferences(request.headers.getlist("prefer"))
+def _arrival(call: Call, protocol: Protocol, accepted: AcceptedRequest, prefers: Preferences, asker: Asker) -> Arrival:
+    """Say how a request came in, and what its sender expects of the run."""
+    request, headers = accepted.request, call.request.headers
     is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
-    keeping = keeping_of(service, accepted, is_later=is_later)
-    arrival = replace(
-        arrival,
+    keeping = keeping_of(call.service, accepted, is_later=is_later)
+    return Arrival(
+        asker=asker,
+        keeping=keeping,
+        until=call.deadline,
         protocol=protocol.name,
-        path=request.url.path,
-        status_within=FIRST_PIECE_TIMEOUT_SECONDS if asked.stream else None,
-        key=read_key(request.headers.getlist("idempotency-key")) if keeping == "journal" else None,
-        outlives=is_later or outlives(service.settings, asked),
-        is_waited_for=not (is_later or (asked.is_later and not asked.stream)),
+        path=call.request.url.path,
+        status_within=FIRST_PIECE_TIMEOUT_SECONDS if request.stream else None,
+        key=read_key(headers.getlist("idempotency-key")) if keeping.in_journal else None,
+        outlives=is_later or outlives(call.settings, request),
+        is_waited_for=not (is_later or (request.is_later and not request.stream)),
     )
-    beginning = app.begin(accepted, arrival, body if keeping == "journal" else None)
-    del body  # its texts hold the files once more
-    followed = await (until_disconnected(request, beginning) if accepted.files and keeping == "memory" else beginning)
+
+
+async def _begun(
+    call: Call, protocol: Protocol, accepted: AcceptedRequest, arrival: Arrival, body: Body | None
+) -> Followed:
+    """Begin the run of a request."""
+    beginning = app.begin(accepted, arrival, body)
+    followed = await (until_disconnected(call.request, beginning) if accepted.files and not body else beginning)
     followed.hold(call.held.pop_all().close)
     if protocol.unfinished and not followed.is_new:  # requests to come refer to it
-        followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
-    if followed.run_id and followed.is_new and not arrival.is_waited_for:
-        return await _later(request, protocol, followed, prefers, call.owner)
-    return await _respond(request, protocol, followed, arrival.options)
+        return replace(followed, request=replace(accepted.request, turn_id=followed.run_id, is_kept=True))
+    return followed
 
 
 async def _later(

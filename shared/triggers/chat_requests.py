@@ -24,7 +24,7 @@ from shared import app
 from shared.chat_types import Caller, ChatRequest, Json
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
-from shared.runs.begin import Arrival
+from shared.runs.begin import Arrival, Keeping
 from shared.runtime.host_file import most_tries
 from shared.service import Service
 from shared.settings import Settings
@@ -167,6 +167,7 @@ async def _run(asked: _Message, work: _Work) -> Json:
     await _admit(service, asker, deadline)
     arrival = Arrival(
         asker=asker,
+        keeping=Keeping(in_journal=True),
         until=deadline,
         options=options,
         protocol=work.protocol.name,

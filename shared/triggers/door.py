@@ -20,7 +20,7 @@ from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit, key_of, show_limits
-from shared.triggers.errors import deadline_of, error_response, invocation_id
+from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
 from shared.web.public_url import base_url
 from shared.web.receiving import read_body
@@ -63,7 +63,12 @@ class Call(msgspec.Struct, frozen=True):
     @property
     def deadline(self) -> float:
         """When an answer has to be complete, on the event loop's clock, in seconds."""
-        return deadline_of(self.request, self.settings.chat_deadline_seconds)
+        return self.until(self.settings.chat_deadline_seconds)
+
+    def until(self, seconds: float) -> float:
+        """Return the time so many seconds after the request arrived, on the event loop's clock."""
+        arrived: float = self.request.state.arrived
+        return arrived + seconds
 
     @property
     def invocation_id(self) -> str:

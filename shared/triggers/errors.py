@@ -50,12 +50,6 @@ def _challenge(request: Request, *, refused: bool) -> str:
     return f"Bearer {', '.join(told)}".rstrip()
 
 
-def deadline_of(request: Request, seconds: float) -> float:
-    """Return when a request must be answered: `seconds` after it arrived, on the event loop's clock."""
-    arrived: float = request.state.arrived
-    return arrived + seconds
-
-
 def invocation_id(request: Request) -> str:
     """Return the platform's id of this invocation, from a header that the worker always sets."""
     return request.headers["x-ms-invocation-id"]

@@ -190,17 +190,18 @@ async def _begun(work: _Work) -> Followed:
     """
     question = replace(work.asked(Overrides()), decisions=work.call.decisions)
     accepted = AcceptedRequest(question, work.context.access, _PROTOCOL)
+    keeping = keeping_of(work.service, accepted)
     arrival = Arrival(
         asker=work.asker,
+        keeping=keeping,
         until=work.context.deadline,
         options=RouteOptions(single_turn=True),
         protocol=AI_CHAT.name,  # reads the body below
         key=f"{_PROTOCOL} {work.argument}",
         outlives=True,
     )
-    is_kept = keeping_of(work.service, accepted) == "journal"
-    body = Body({"messages": [{"role": "user", "content": work.argument}]}) if is_kept else None
-    return await app.begin(accepted, arrival, body)
+    body = Body({"messages": [{"role": "user", "content": work.argument}]})
+    return await app.begin(accepted, arrival, body if keeping.in_journal else None)
 
 
 @dataclass(slots=True)

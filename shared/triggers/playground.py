@@ -21,7 +21,7 @@ from shared.playground.static_files import StaticFile
 from shared.retrieval.topics import topics_of
 from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
-from shared.triggers.errors import deadline_of, json_response
+from shared.triggers.errors import json_response
 from shared.web.byte_ranges import is_known
 from shared.wire.described import Answer, Description, Parameter, describes
 
@@ -181,7 +181,7 @@ async def get_playground_begin(call: Call) -> Response:
     For the playground's first screen: topics of documents that the caller may see, and which model answers.
     """
     service, settings = call.service, call.settings
-    deadline = deadline_of(call.request, _PATIENCE)
+    deadline = call.until(_PATIENCE)
     context = RequestContext(call.invocation_id, deadline, call.caller, access_of(call.caller, settings))
     try:
         async with asyncio.timeout_at(context.deadline):
