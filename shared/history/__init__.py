@@ -138,6 +138,8 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why the model's answer ended, unless it was `stop`; such an answer is incomplete."""
     context: msgspec.Raw = NO_CONTEXT
     """What its client sent with it, such as an answer's sources and thoughts; never parsed either."""
+    answers: str | None = None
+    """The id of the message that it answers, and after which it is read."""
 
 
 class HistoryStore(Protocol):
@@ -164,7 +166,7 @@ class HistoryStore(Protocol):
         ...
 
     async def messages(self, owner: str, conversation_id: str, newest: int = MOST_MESSAGES) -> Sequence[StoredMessage]:
-        """Return the newest messages, oldest first: all, unless a smaller number is given.
+        """Return the newest messages, oldest first, an answer after what it `answers`: all, or a smaller number.
 
         Raises:
             NotFound: the owner has no such conversation.
@@ -178,11 +180,13 @@ class HistoryStore(Protocol):
         messages: Sequence[StoredMessage],
         title: str = "",
         pinned: bool | None = None,
+        taken_back: Sequence[StoredMessage] = (),
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message: all of them, or none.
 
         Without a title it stays as it is; the first messages of a conversation that is `UNTITLED` give it one. Without
-        `pinned` that stays too; a write of nothing else leaves the conversation's time as it is.
+        `pinned` that stays too; a write of nothing else leaves the conversation's time as it is. In the same step the
+        messages with the ids of those `taken_back` are removed, with the title that one of them gave.
 
         Raises:
             NotFound: the owner has no such conversation.

@@ -91,7 +91,7 @@ class AzureTableHistory:
         """Return the newest messages, oldest first."""
 
         async def work(table: TableClient) -> Sequence[StoredMessage]:
-            return await read(table, await _find(table, owner, conversation_id), newest)
+            return contents.paired(await read(table, await _find(table, owner, conversation_id), newest))
 
         return await self._table.run(work)
 
@@ -102,8 +102,10 @@ class AzureTableHistory:
         messages: Sequence[StoredMessage],
         title: str = "",
         pinned: bool | None = None,
+        taken_back: Sequence[StoredMessage] = (),
     ) -> Conversation:
-        """Replace the message with the same id, or add at the end, for each message."""
+        """Replace the message with the same id, or add at the end, for each message; remove those taken back."""
+        edit = Edit(title, pinned, taken_back)
         messages = contents.merged((), messages)
         tried: set[str] = set()
 
@@ -114,7 +116,7 @@ class AzureTableHistory:
             # Most messages are new, and their marks refuse the transaction if they are not.
             are_new = not tried and len(messages) <= FEW
             tried.add(change := new_name())
-            return (await write(table, head, messages, Edit(title, pinned), change, are_new=are_new)).conversation
+            return (await write(table, head, messages, edit, change, are_new=are_new)).conversation
 
         return await self._table.run(work)
 

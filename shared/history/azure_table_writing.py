@@ -55,6 +55,8 @@ class Edit(msgspec.Struct, frozen=True):
     """The new title; empty: it stays."""
     pinned: bool | None
     """Whether the chat is pinned now; None: as before."""
+    taken_back: Sequence[StoredMessage] = ()
+    """The messages to remove: then all others are written anew. That is rare."""
 
 
 def new_name() -> str:
@@ -101,6 +103,8 @@ async def write(
         Changed: another writer has changed the head meanwhile, or some of the messages are there.
         TooLarge: there would be too many messages, or too many bytes of them.
     """
+    if edit.taken_back:
+        return await _write_all(table, head, messages, edit, change)
     numbers = {} if are_new else await _numbers(table, head, messages)
     kept = await _kept(table, head, {*numbers.values()})
     added = tuple(message for message in messages if message.id not in numbers)
@@ -145,15 +149,18 @@ async def _write_all(
     table: TableClient, head: Head, messages: Sequence[StoredMessage], edit: Edit, change: str
 ) -> Head:
     """Write all messages as a new generation; else like `write`."""
-    kept = await read(table, head)
+    gone = {message.id for message in edit.taken_back}
+    kept = [message for message in await read(table, head) if message.id not in gone]
     merged = contents.merged(kept, messages)
     portions = [*_portions(merged)]
     bodies = [contents.encode_messages(some) for some in portions]
     conversation = _after(head, edit, merged[len(kept) :], merged)
+    title = edit.title or contents.title_without(conversation.title, edit.taken_back, merged)
+    last_message = conversation.last_message if merged else ""
     contents.require_room(len(merged), sum(map(len, bodies)))
     new = Head(
         head.partition,
-        replace(conversation, message_count=len(merged)),
+        replace(conversation, title=title, last_message=last_message, message_count=len(merged)),
         new_name(),
         len(bodies),
         sum(map(len, bodies)),
@@ -210,7 +217,8 @@ def _transactions(
                 operations, size = [], 0
             operations.append(("create", entity))
             size += length
-    yield operations
+    if operations:
+        yield operations
 
 
 def _after(head: Head, edit: Edit, added: Sequence[StoredMessage], latest: Sequence[StoredMessage]) -> Conversation:

@@ -70,6 +70,17 @@ def merged(kept: Iterable[StoredMessage], written: Iterable[StoredMessage]) -> t
     return tuple(({message.id: message for message in kept} | {message.id: message for message in written}).values())
 
 
+def paired(messages: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
+    """Return messages with each answer after what it answers: turns at the same time are written between each other."""
+    said = {message.id for message in messages if message.answers is None}
+    answers: dict[str | None, list[StoredMessage]] = {}
+    for message in messages:
+        if message.answers in said:
+            answers.setdefault(message.answers, []).append(message)
+    first = (message for message in messages if message.answers not in said)
+    return [each for message in first for each in (message, *answers.get(message.id, ()))]
+
+
 def require_room_for_chat(count: int, most: int) -> None:
     """Check the number of an owner's conversations before another is started.
 
@@ -96,8 +107,17 @@ def title_after(conversation: Conversation, messages: Iterable[StoredMessage]) -
     """Return the title of a conversation after a write: if it has none yet, the words of its first question."""
     if conversation.title != UNTITLED or conversation.message_count:
         return conversation.title
-    question = next((message.content for message in messages if message.role is Role.USER), "")
-    return title_of(question)
+    return title_of(_first_question(messages))
+
+
+def title_without(title: str, taken_back: Iterable[StoredMessage], left: Iterable[StoredMessage]) -> str:
+    """Return a title after messages were taken back: if it was a question of theirs, the first that is left."""
+    question = _first_question(taken_back)
+    return title_of(_first_question(left)) if question and title == title_of(question) else title
+
+
+def _first_question(messages: Iterable[StoredMessage]) -> str:
+    return next((message.content for message in messages if message.role is Role.USER), "")
 
 
 def title_of(question: str) -> str:

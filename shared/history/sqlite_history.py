@@ -1,6 +1,6 @@
 """The built-in history: conversations and messages in one SQLite file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -97,7 +97,7 @@ class SqliteHistory:
             )
             return [contents.decode_message(msgspec.convert(row[0], bytes)) for row in rows][::-1]
 
-        return await self._store.run(work)
+        return contents.paired(await self._store.run(work))
 
     async def write(
         self,
@@ -106,8 +106,9 @@ class SqliteHistory:
         messages: Sequence[StoredMessage],
         title: str = "",
         pinned: bool | None = None,
+        taken_back: Sequence[StoredMessage] = (),
     ) -> Conversation:
-        """Replace the message with the same id, or add at the end, for each message."""
+        """Replace the message with the same id, or add at the end, for each message; remove those taken back."""
 
         def work(db: apsw.Connection) -> Conversation:
             conversation = _find(db, owner, conversation_id)
@@ -115,11 +116,17 @@ class SqliteHistory:
                 db.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
                 if not messages and not title:
                     return _find(db, owner, conversation_id)
-            new_title = title or contents.title_after(conversation, messages)
+            db.executemany(
+                "DELETE FROM messages WHERE conversation = ? AND id = ?",
+                ((conversation_id, message.id) for message in taken_back),
+            )
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
                 ((conversation_id, message.id, contents.encode_message(message)) for message in messages),
+            )
+            new_title = title or contents.title_without(
+                contents.title_after(conversation, messages), taken_back, _all(db, conversation_id)
             )
             count, last = _measure(db, conversation_id, {message.id: message for message in messages})
             db.execute(
@@ -165,6 +172,12 @@ def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation
     if found is None:
         raise contents.no_such_chat()
     return _conversation(found)
+
+
+def _all(db: apsw.Connection, conversation_id: str) -> Iterator[StoredMessage]:
+    """Read the messages of a conversation one by one."""
+    for row in db.execute("SELECT message FROM messages WHERE conversation = ? ORDER BY position", (conversation_id,)):
+        yield contents.decode_message(msgspec.convert(row[0], bytes))
 
 
 def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, StoredMessage]) -> tuple[int, str]:

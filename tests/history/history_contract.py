@@ -337,6 +337,50 @@ class HistoryContract:
         assert [first.title, later.title] == [expected, expected]
         assert [chat.title for chat in await history.conversations(owner)] == [expected]
 
+    async def test_what_is_taken_back_is_as_if_it_had_never_been_written(self, history: HistoryStore) -> None:
+        owner = new_owner()
+        made = await history.create(owner, Mode.STANDARD, UNTITLED)
+        question, other = said(0, "How many days?"), said(2, "And glasses?")
+        assert (await history.write(owner, made.id, [question])).title == "How many days?"
+        taken = await history.write(owner, made.id, [], taken_back=[question])
+        assert replace(taken, last_updated=made.last_updated) == made
+        assert list(await history.messages(owner, made.id)) == []
+        again = await history.write(owner, made.id, [], taken_back=[question])
+        assert (again.title, again.message_count) == (UNTITLED, 0)
+        await history.write(owner, made.id, [question])
+        await history.write(owner, made.id, [other, said(3)])  # by another turn
+        left = await history.write(owner, made.id, [said(5)], taken_back=[question])
+        assert list(await history.messages(owner, made.id)) == [other, said(3), said(5)]
+        assert (left.title, left.message_count, left.last_message) == ("And glasses?", 3, said(5).content)
+        assert list(await history.conversations(owner)) == [left]
+        await history.write(owner, made.id, [], "Named")
+        moved = await history.write(owner, made.id, [question], taken_back=[other])
+        assert (moved.title, moved.message_count, moved.last_message) == ("Named", 3, question.content)
+        assert list(await history.messages(owner, made.id)) == [said(3), said(5), question]
+
+    async def test_what_is_taken_back_amid_writes_is_gone_and_they_lose_nothing(self, history: HistoryStore) -> None:
+        owner, chat = await self.started(history, said(0), said(1, "x" * 600_000))
+
+        async def refused(number: int) -> None:
+            question = said(number)
+            await history.write(owner, chat, [question])
+            await history.write(owner, chat, [], taken_back=[question])
+
+        turns = [history.write(owner, chat, [said(100 + number)]) for number in range(6)]
+        await asyncio.gather(*turns, *(refused(10 + number) for number in range(6)))
+        kept = {message.id for message in await history.messages(owner, chat)}
+        assert kept == {f"id-{number}" for number in (0, 1, *range(100, 106))}
+        assert [found.message_count for found in await history.conversations(owner)] == [8]
+
+    async def test_an_answer_is_read_after_its_question_whatever_was_written_between(
+        self, history: HistoryStore
+    ) -> None:
+        answers = [replace(said(number), answers=f"id-{of}") for number, of in ((5, 2), (7, 0), (9, 2), (11, 99))]
+        owner, chat = await self.started(history, said(0), said(2), *answers)
+        kept = [message.id for message in await history.messages(owner, chat)]
+        assert kept == ["id-0", "id-7", "id-2", "id-5", "id-9", "id-11"]
+        assert [message.id for message in await history.messages(owner, chat, 3)] == ["id-7", "id-9", "id-11"]
+
     async def test_what_is_anothers_is_not_there(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history, said(0))
         other = new_owner()

@@ -45,12 +45,17 @@ def _rename(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object
     return store.write(owner, chat, [], "Renamed")
 
 
+def _take_back(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object]:
+    return store.write(owner, chat, [], taken_back=[said(3)])
+
+
 TURN = (said(4), said(5))
 FEW = tuple(said(number) for number in range(4))
 CHANGES = {
     "turn": _writing(FEW, TURN),
     "update": _writing(FEW, (said(3, "Changed"), *TURN)),
     "rename": Change(FEW, FEW, _rename),
+    "take back": Change(FEW, FEW[:3], _take_back),
     "many": _writing(FEW, MANY),
     "large": _writing(FEW, LARGE),
     "delete": Change(MANY, None, _delete),

@@ -89,6 +89,7 @@ POINTS = {
     "turn": 4,
     "update": 6,
     "rename": 4,
+    "take back": 10,
     "many": 12,
     "large": 12,
     "delete": 8,
@@ -96,7 +97,7 @@ POINTS = {
 """At how many points each change can break off: before and after each of its writes. The first makes the table."""
 
 
-RARE = ("many", "rename", "large")
+RARE = ("many", "rename", "take back", "large")
 
 
 @pytest.mark.parametrize(
