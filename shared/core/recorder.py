@@ -1,33 +1,36 @@
 """The recorder: writes a turn to the conversation that the request names, if the caller owns that conversation.
 
-It writes the question and the whole answer, or the message of each agent of a team, when the turn has finished. Of an
-answer that breaks off it writes what the caller has been shown, and where nothing was shown, what went wrong. An answer
-that ended early is written with its finish reason, and a failure with its error's code, so that clients can tell that
-they are incomplete. Of a turn that waits for a person it writes the question and what was said so far, and all of it
-again when it has gone on. Calls of the caller's tools are written with the answer, and their results, in place of the
-question, by the turn that goes on with them. If the store fails, the answer still goes out, with a thought that says
-so, and the fault is logged.
+It writes the question before the turn begins, what has been shown of the answer every few seconds, as if it had been
+stopped, and the whole answer, or the message of each agent of a team, when the turn has finished. So a process that is
+killed leaves what it has shown. Of an answer that breaks off it writes what the caller has been shown, and where
+nothing was shown, what went wrong. A question that is refused is taken back. An answer that ended early is written with
+its finish reason, and a failure with its error's code, so that clients can tell that they are incomplete.
+
+Of a turn that waits for a person it writes the question and what was said so far, and all of it again when it has gone
+on. Calls of the caller's tools are written with the answer, and their results, in place of the question, by the turn
+that goes on with them. If the store fails, the answer still goes out, with a thought that says so, and the fault is
+logged.
 
 Where chats are kept, a complete answer also leaves a record by which it can be judged (`kept_answers.py`).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from copy import replace
 from datetime import UTC, datetime
 from itertools import takewhile
 from operator import itemgetter
-from typing import Any
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 import msgspec
 
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
 from shared.core.kept_answers import kept_answer
+from shared.core.recorded_chat import QUESTION_SECONDS, RecordedChat, in_background, time_limit
 from shared.core.running_turn import STOPPED
-from shared.errors import ContentFiltered, InternalError, NotFound, SwitchboardError, TooSlow, error_text, log_fault
+from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, error_text, log_fault
 from shared.events import (
     AgentMessage,
     ChatEvent,
@@ -44,12 +47,8 @@ from shared.verdicts import KeptAnswer, VerdictStore
 
 _log = logging.getLogger("switchboard.history")
 
-WRITE_TIMEOUT_SECONDS = 5.0
-"""How long the end of an answer waits for the store."""
 _LONGEST_ID = 200
 """Characters of a call's id that are kept; services make shorter ones."""
-_FINISH_SECONDS = 0.5
-"""Writing stops this long before the turn's deadline, so that the complete answer still goes out in time."""
 
 
 def record(
@@ -59,7 +58,7 @@ def record(
     history: HistoryStore,
     verdicts: VerdictStore | None = None,
 ) -> AsyncGenerator[ChatEvent]:
-    """Pass on a turn's events as they come, and write the turn before its `Finished`.
+    """Pass on a turn's events as they come; write the question before the first, and the turn before its `Finished`.
 
     It goes to the history if the request names a conversation, and so that the answer can be judged, to `verdicts`,
     unless it is a task of the front end or the caller wants nothing kept.
@@ -82,24 +81,31 @@ async def _recording(
     history: HistoryStore,
     verdicts: VerdictStore | None,
 ) -> AsyncGenerator[ChatEvent]:
-    turn, conversation_id = _TurnMessages(request, context), request.chat.conversation_id
+    turn = _TurnMessages(request, context)
+    name = request.chat.conversation_id
+    chat = RecordedChat(history, context, name, turn.asked, turn.shown) if name else None
     try:
         async with aclosing(events):
+            if chat:
+                await chat.begin(keeps_up=request.stream and not context.run_id)
             async for event in events:
                 turn.take(event)
                 if isinstance(event, Finished):
                     turn.is_recorded = True
-                    if conversation_id and (
-                        problem := await _recorded(history, context, conversation_id, turn.messages(event.reason))
-                    ):
+                    if chat and (problem := await chat.end(turn.messages(event.reason))):
                         yield ThoughtsAdded((Thought("History", problem, degraded="history"),))
                     if verdicts and event.reason != "consent":  # else the answer comes when the turn has gone on
                         await _kept(verdicts, context, turn.answer())
                 yield event
     except BaseException as end:
-        if conversation_id and not turn.is_recorded and (messages := turn.broken_off(end)):
-            _in_background(_recorded(history, context, conversation_id, messages, in_time=False))
+        if chat and not turn.is_recorded and (messages := turn.broken_off(end)) is not None:
+            writing = in_background(chat.end(messages, in_time=False))
+            if isinstance(end, Exception):  # a caller is still there; a refused question is gone once they know of it
+                await asyncio.wait({writing}, timeout=QUESTION_SECONDS)
         raise
+    finally:
+        if chat:
+            chat.keep_up_no_more()
 
 
 class _TurnMessages:
@@ -108,7 +114,9 @@ class _TurnMessages:
     def __init__(self, request: ChatRequest, context: RequestContext) -> None:
         self._request = request
         self._context = context
-        self._asked = _asked(request, context)
+        self.asked = _asked(request, context)
+        """The stored messages of what it answers."""
+        self._answer_id = message_id(context, "answer")
         self._calls: tuple[ToolCall, ...] = ()
         self._texts: list[str] = []
         self._sources: tuple[DataPoint, ...] = ()
@@ -126,28 +134,35 @@ class _TurnMessages:
             self._calls = event.calls
         if isinstance(event, AgentMessage):
             message = _of_agent(event, message_id(self._context, str(event.position)))
-            self._agents.append((event.position, message))
+            self._agents.append((event.position, replace(message, answers=_last_id(self.asked))))
             self._sources += event.data_points
 
     def messages(self, reason: str) -> tuple[StoredMessage, ...]:
         """Return the question and the answer, which ended for a reason."""
         said = [message for _, message in sorted(self._agents, key=itemgetter(0))]
         if reason == "consent" and not (said or self._texts):
-            return self._asked  # the answer comes when the turn has gone on
-        return *self._asked, *(said or [self._answer("".join(self._texts), reason)])
+            return self.asked  # the answer comes when the turn has gone on
+        return *self.asked, *(said or [self._answer("".join(self._texts), reason)])
+
+    def shown(self) -> tuple[StoredMessage, ...]:
+        """Return the messages of a turn that goes on. Agents whose turn comes before theirs are waited for."""
+        said = sorted(self._agents, key=itemgetter(0))
+        if said or not (self._texts or self._calls):
+            return *self.asked, *(message for place, (position, message) in enumerate(said) if position == place)
+        return self.messages(STOPPED)
 
     def answer(self) -> KeptAnswer:
         """Return what is kept of the complete answer so that it can be judged."""
         said = [message.content for _, message in sorted(self._agents, key=itemgetter(0))]
         return kept_answer(self._request, "\n\n".join(said or ["".join(self._texts)]), self._sources)
 
-    def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...]:
-        """Return the messages of a turn that an exception has ended; none if it goes on as a run elsewhere."""
+    def broken_off(self, end: BaseException) -> tuple[StoredMessage, ...] | None:
+        """Return the messages of a turn that an exception has ended; None if it goes on as a run elsewhere."""
         shown = self._agents or self._texts or self._calls if self._request.stream or self._context.run_id else []
         if isinstance(end, asyncio.CancelledError | GeneratorExit):
             is_late = asyncio.get_running_loop().time() >= self._context.deadline
             if self._context.run_id and not is_late and STOPPED not in end.args:
-                return ()
+                return None
             reason, wrong = (TooSlow.code if is_late else STOPPED), None
         else:
             error = end if isinstance(end, SwitchboardError) else InternalError()
@@ -158,69 +173,24 @@ class _TurnMessages:
             return ()  # what was refused is kept nowhere
         # A client may ask again by itself: the same question, failed again, is in the chat once.
         asked = tuple(
-            replace(one, id=self._failed_id("question")) if one.role is Role.USER else one for one in self._asked
+            replace(one, id=self._failed_id("question")) if one.role is Role.USER else one for one in self.asked
         )
-        failure = _answered(self._failed_id("answer"), wrong, reason) if wrong else None
-        return (*asked, failure) if failure else asked
+        if not wrong:
+            return asked
+        return *asked, replace(_answered(self._failed_id("answer"), wrong, reason), answers=_last_id(asked))
 
     def _failed_id(self, part: str) -> str:
         return str(uuid5(NAMESPACE_OID, f"{self._request.chat.conversation_id}/{part}/{self._request.question}"))
 
     def _answer(self, text: str, reason: str) -> StoredMessage:
-        answer = _answered(message_id(self._context, "answer"), text, reason)
+        answer = replace(_answered(self._answer_id, text, reason), answers=_last_id(self.asked))
         return replace(answer, tool_call=_tool_call(self._calls)) if self._calls else answer
-
-
-_writing: set[asyncio.Task[object]] = set()
-
-
-def _in_background(work: Coroutine[Any, Any, object]) -> None:
-    """Do some work that nobody waits for."""
-    task = asyncio.create_task(work)
-    _writing.add(task)
-    task.add_done_callback(_writing.discard)
-
-
-async def _recorded(
-    history: HistoryStore,
-    context: RequestContext,
-    conversation_id: str,
-    messages: tuple[StoredMessage, ...],
-    *,
-    in_time: bool = True,
-) -> str | None:
-    """Write the messages; return a sentence for the user if that failed.
-
-    Args:
-        history: The store.
-        context: The context of the request.
-        conversation_id: The conversation.
-        messages: The messages.
-        in_time: Whether the end of the answer waits for it.
-    """
-    limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
-    try:
-        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS) if in_time else limit):
-            await history.write(owner_of(context.caller), conversation_id, messages)
-    except NotFound:
-        return None  # deleted, or another owner's: the caller must not learn which
-    except SwitchboardError as error:
-        _log.warning("invocation %s: turn not recorded: %s", context.invocation_id, error.message)
-        return f"This turn was not recorded. {error.message}"
-    except TimeoutError:
-        _log.warning("invocation %s: turn not recorded: the store took too long", context.invocation_id)
-        return "This turn may not have been recorded: the chat history took too long."
-    except Exception as error:  # noqa: BLE001 (a fault of the store must not stop a complete answer)
-        log_fault(error, context.invocation_id)
-        return "This turn was not recorded: the chat history failed on our side."
-    return None
 
 
 async def _kept(verdicts: VerdictStore, context: RequestContext, answer: KeptAnswer) -> None:
     """Keep an answer so that it can be judged. A failure is logged: the answer itself is complete."""
-    limit = asyncio.get_running_loop().time() + WRITE_TIMEOUT_SECONDS
     try:
-        async with asyncio.timeout_at(min(limit, context.deadline - _FINISH_SECONDS)):
+        async with asyncio.timeout_at(time_limit(context)):
             await verdicts.keep(owner_of(context.caller), answer)
     except SwitchboardError as error:
         _log.warning("invocation %s: answer not kept for a verdict: %s", context.invocation_id, error.message)
@@ -264,6 +234,10 @@ def _tool_call(calls: Iterable[ToolCall]) -> msgspec.Raw:
         for call in calls
     ]
     return msgspec.Raw(msgspec.json.encode(made))
+
+
+def _last_id(messages: tuple[StoredMessage, ...]) -> str | None:
+    return messages[-1].id if messages else None
 
 
 def _answered(message_id: str, text: str, reason: str) -> StoredMessage:

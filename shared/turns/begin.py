@@ -119,8 +119,9 @@ def turn_events(
           │           error (only with RAI_MODE)
         refusals      begins turn and guard again without earlier questions that are refused (only if the
           │           conversation has some without an answer)
-        recorder      sees what the guard let out, and nothing else gets into the history; writes it when `Finished`
-          │           comes, and adds a thought first if that fails (only if the request names a conversation);
+        recorder      sees what the guard let out, and nothing else gets into the history; writes the question
+          │           first, and the rest when `Finished` comes, after a thought if that fails (only if the request
+          │           names a conversation);
           │           keeps the answer so that it can be judged (only where chats are kept)
         tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
           │           the spans of the model, the search and the guard are its children (only with traces)

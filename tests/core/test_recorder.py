@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from copy import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import apsw
@@ -12,9 +13,10 @@ import pytest
 
 from shared.chat_types import Caller, ChatRequest, ChatState, Message, RequestContext, Role, ToolCall
 from shared.core.fold import fold
+from shared.core.recorded_chat import QUESTION_SECONDS, SHOWN_SECONDS
 from shared.core.recorder import record
 from shared.core.running_turn import RunningTurn
-from shared.errors import RateLimited, Stopped, TooSlow
+from shared.errors import ContentFiltered, RateLimited, Stopped, TooSlow
 from shared.events import (
     AgentMessage,
     ChatEvent,
@@ -25,7 +27,7 @@ from shared.events import (
     ThoughtsAdded,
     ToolsCalled,
 )
-from shared.history import Mode, owner_of
+from shared.history import UNTITLED, Conversation, Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
 from tests.clock import Clock
 
@@ -68,7 +70,7 @@ async def test_events_pass_as_they_are_and_the_turn_is_kept_before_the_last(hist
     seen: list[ChatEvent] = []
     async for event in record(events_of(*ANSWER), asked(chat), context(), history):
         kept = await history.messages(owner_of(ANNA), chat)
-        assert bool(kept) == isinstance(event, Finished)
+        assert len(kept) == (2 if isinstance(event, Finished) else 1)
         seen.append(event)
     assert tuple(seen) == ANSWER
     kept = await history.messages(owner_of(ANNA), chat)
@@ -135,7 +137,7 @@ async def test_anothers_conversation_is_neither_written_to_nor_spoken_of(
 async def kept_of(history: SqliteHistory, chat: str, count: int) -> list[tuple[str, str | None]]:
     """The messages of a chat and how they ended, once there are so many: they are written in the background."""
     async with asyncio.timeout(30):
-        while len(kept := await history.messages(owner_of(ANNA), chat)) < count:  # noqa: ASYNC110 (in the background)
+        while len(kept := await history.messages(owner_of(ANNA), chat)) != count:  # noqa: ASYNC110 (in the background)
             await asyncio.sleep(0.01)
     return [(message.content, message.finish_reason) for message in kept]
 
@@ -188,7 +190,7 @@ async def test_a_run_is_recorded_as_stopped_only_if_it_was_and_not_if_it_goes_on
             yield event
         await never.wait()
 
-    for is_stopped, kept in ((False, 0), (True, 2)):
+    for is_stopped, kept in ((False, 1), (True, 2)):
         of_run = replace(context(), run_id="0" * 32)
         turn = RunningTurn(record(events(), asked(chat), of_run, history), of_run)
         assert await anext(turn.batches(None)) == [*ANSWER[:3]]
@@ -211,8 +213,9 @@ async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(
     bounded = context(seconds=4)
     turn = RunningTurn(record(events_of(*ANSWER), asked(chat), bounded, history), bounded)
     events = turn.events()
+    clock.forward(QUESTION_SECONDS)  # the first words wait no longer for the store
     seen = [await anext(events) for _ in ANSWER[:-1]]
-    clock.forward(3.9)
+    clock.forward(2.9)
     seen += [event async for event in events]
     other.execute("ROLLBACK")
     other.close()
@@ -220,6 +223,136 @@ async def test_a_store_that_is_busy_is_given_up_in_time_for_the_answer(
     told = seen[-2]
     assert isinstance(told, ThoughtsAdded)
     assert "may not have been recorded" in str(told.thoughts[0].description)
+
+
+async def test_the_question_is_kept_before_anything_is_asked(history: SqliteHistory) -> None:
+    chat = await started(history)
+
+    async def events() -> AsyncGenerator[ChatEvent]:
+        assert await kept_of(history, chat, 1) == [("Why?", None)]
+        for event in ANSWER:
+            yield event
+
+    assert [event async for event in record(events(), asked(chat), context(), history)] == [*ANSWER]
+
+
+async def halting(go_on: asyncio.Event) -> AsyncGenerator[ChatEvent]:
+    """The answer, which stops after its first word until it may go on."""
+    for event in ANSWER[:3]:
+        yield event
+    await go_on.wait()
+    for event in ANSWER[3:]:
+        yield event
+
+
+async def test_what_was_shown_is_kept_every_few_seconds_and_replaced_by_the_whole_answer(
+    history: SqliteHistory, clock: Clock
+) -> None:
+    chat, go_on = await started(history), asyncio.Event()
+
+    turn = RunningTurn(record(halting(go_on), replace(asked(chat), stream=True), context(), history), context())
+    batches = turn.batches(None)
+    assert await anext(batches) == [*ANSWER[:3]]
+    clock.forward(SHOWN_SECONDS)
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("One", "stopped")]
+    partial = (await history.messages(owner_of(ANNA), chat))[1]
+    clock.forward(SHOWN_SECONDS)  # nothing new: it is not written again
+    go_on.set()
+    assert [event async for batch in batches for event in batch] == [*ANSWER[3:]]
+    whole = (await history.messages(owner_of(ANNA), chat))[1]
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("One two.", None)]
+    assert whole.id == partial.id
+
+
+class Held(SqliteHistory):
+    """A store that does one of its writes only when it may."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        super().__init__(path)
+        self.may, self._left = asyncio.Event(), number
+        self.begun, self.done = asyncio.Event(), asyncio.Event()
+
+    async def write(self, *values: Any, **named: Any) -> Conversation:
+        self._left -= 1
+        if self._left:
+            return await super().write(*values, **named)
+        self.begun.set()
+        await self.may.wait()
+        try:
+            return await super().write(*values, **named)
+        finally:
+            self.done.set()
+
+
+async def test_a_partial_answer_that_is_written_late_replaces_no_whole_one(tmp_path: Path, clock: Clock) -> None:
+    history, go_on = Held(tmp_path / "history.sqlite", 2), asyncio.Event()
+    chat = await started(history)
+    turn = RunningTurn(record(halting(go_on), replace(asked(chat), stream=True), context(), history), context())
+    batches = turn.batches(None)
+    assert await anext(batches) == [*ANSWER[:3]]
+    clock.forward(SHOWN_SECONDS)
+    await history.begun.wait()
+    go_on.set()
+    assert ANSWER[3] in await anext(batches)
+    history.may.set()
+    async for _ in batches:
+        pass
+    await history.done.wait()
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("One two.", None)]
+
+
+async def test_a_question_that_is_written_slowly_holds_up_no_answer_and_is_kept_in_the_end(
+    tmp_path: Path, clock: Clock
+) -> None:
+    history, go_on = Held(tmp_path / "history.sqlite", 1), asyncio.Event()
+    chat = await started(history)
+    turn = RunningTurn(record(halting(go_on), asked(chat), context(), history), context())
+    batches = turn.batches(None)
+    await history.begun.wait()
+    clock.forward(QUESTION_SECONDS)
+    async with asyncio.timeout(20):
+        assert await anext(batches) == [*ANSWER[:3]]
+    history.may.set()
+    go_on.set()
+    assert [event async for batch in batches for event in batch] == [*ANSWER[3:]]  # and no thought
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("One two.", None)]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_refused_question_leaves_no_trace(history: SqliteHistory, *, streams: bool) -> None:
+    chat = await history.create(owner_of(ANNA), Mode.STANDARD, UNTITLED)
+    request = replace(asked(chat.id), stream=streams)
+    said = ANSWER[:2] if streams else ANSWER[:4]  # without a stream nobody was shown the text
+    turn = RunningTurn(record(events_of(*said, ContentFiltered()), request, context(), history), context())
+    with pytest.raises(ContentFiltered):
+        await fold(turn.events())
+    (left,) = await history.conversations(owner_of(ANNA))
+    assert replace(left, last_updated=chat.last_updated) == chat
+    assert await history.messages(owner_of(ANNA), chat.id) == []
+
+
+async def test_of_a_team_only_agents_whose_turn_it_is_are_kept_before_the_end(
+    history: SqliteHistory, clock: Clock
+) -> None:
+    chat, more = await started(history), asyncio.Event()
+    agents = [AgentMessage(name, place, name, finished=Finished("stop")) for place, name in enumerate("ABC")]
+
+    async def events() -> AsyncGenerator[ChatEvent]:
+        yield agents[0]
+        yield agents[2]
+        await more.wait()
+        yield agents[1]
+        yield Finished("stop")
+
+    turn = RunningTurn(record(events(), replace(asked(chat), stream=True), context(), history), context())
+    batches = turn.batches(None)
+    assert await anext(batches) == [agents[0], agents[2]]
+    clock.forward(SHOWN_SECONDS)
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("A", None)]
+    more.set()
+    async for _ in batches:
+        pass
+    assert await kept_of(history, chat, 4) == [("Why?", None), ("A", None), ("B", None), ("C", None)]
 
 
 async def test_whoever_stops_listening_closes_the_turn(history: SqliteHistory) -> None:
