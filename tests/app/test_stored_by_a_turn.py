@@ -22,7 +22,8 @@ from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.recorded_storage import RecordedStorage, recorded
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.nightly]
+"""At night: how often a busy machine reads and writes depends on how long a turn takes there."""
 
 KINDS = ("table read", "table list", "table write", "blob read", "blob list", "blob write", "queue write")
 PAGE = REPOSITORY / "docs" / "scale.md"
