@@ -9,7 +9,7 @@ from starlette.responses import Response
 from shared.errors import NotFound
 from shared.triggers.errors import error_response
 from shared.triggers.playground import playground_page
-from shared.wire.table import NAMES
+from shared.wire.table import protocol_below
 
 _log = logging.getLogger("switchboard.routes")
 
@@ -21,7 +21,7 @@ async def other_path(request: Request) -> Response:
         return await playground_page(request)
     _log.info("no route: %s %.200s", request.method, ascii(path))
     first = path.partition("/")[0].lower()
-    if protocol := NAMES.get("openai" if first == "v1" else first):
+    if protocol := protocol_below(first):
         request.state.protocol = protocol
     sentence, methods = await asyncio.to_thread(_describe_miss, request, path)
     response = error_response(NotFound(sentence), request)

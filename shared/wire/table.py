@@ -167,6 +167,11 @@ DEMO_NAMES = {name: each for each in _INFERRED if each.demo_page for name in (ea
 """By name and by alias, the protocols that the web page of azure-search-openai-demo speaks."""
 
 
+def protocol_below(first: str) -> Protocol | None:
+    """Return the protocol of paths by their first part: a protocol's name, or `v1` of OpenAI's clients."""
+    return NAMES.get("openai" if first == "v1" else first)
+
+
 def require_demo_protocol(name: str) -> Protocol:
     """Return the protocol that a route of azure-search-openai-demo's web page names.
 
