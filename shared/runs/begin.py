@@ -163,7 +163,7 @@ async def begin(
     if service.tool_servers and runs:
         if earlier := await decided(runs, request, owner):
             return earlier
-        if arrival.keeping.acts and not request.decisions:
+        if arrival.keeping.acts:  # a phrase with a code that names no call is a question like any other
             await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
         raise NotFound("There is no such approval, or it is not yours to see.")

@@ -341,3 +341,19 @@ async def test_equal_chats_that_both_wait_leave_only_their_own_question(acting: 
         acting.model.reply("x is dropped.")
         assert (await ask("Drop x, please.", mine, approve_mine))[0] == "x is dropped."
         assert acting.server.dropped == ["x"]
+
+
+async def test_a_phrase_that_names_no_call_is_a_question_like_any_other(acting: Acting) -> None:
+    async with client_of(acting.host) as client:
+        acting.will_ask()
+        messages: Any = [{"role": "user", "content": ASKED}]
+        paused = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0].message
+        approve = ((paused.model_extra or {})["context"]["followup_questions"])[0]
+        acting.model.reply("Which call do you mean?")
+        messages += [{"role": "assistant", "content": paused.content}, {"role": "user", "content": "approve OOOO"}]
+        answer = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0].message
+        assert answer.content == "Which call do you mean?"
+        messages[-1]["content"] = approve
+        with pytest.raises(sdk.ConflictError, match="abandoned"):
+            await client.chat.completions.create(model=MODEL, messages=messages)
+    assert acting.has_run(approved=False)
