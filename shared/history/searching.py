@@ -68,5 +68,5 @@ async def _have(texts: Iterable[str], words: Sequence[str]) -> bool:
             folded += len(piece)
             if folded >= _FOLDED_AT_ONCE:
                 folded = 0
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # other requests have their turn
     return False
