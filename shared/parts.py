@@ -287,7 +287,7 @@ def _azure_table_history(settings: Settings) -> tuple[HistoryStore, VerdictStore
     from shared.history.azure_table_history import AzureTableHistory
     from shared.verdicts.azure_table_verdicts import AzureTableVerdicts
 
-    table = HistoryTable.from_settings(settings)
+    table = HistoryTable.of(settings.azure_web_jobs_storage, settings.azure_web_jobs_storage_tables)
     return AzureTableHistory(table), AzureTableVerdicts(table)
 
 
@@ -358,7 +358,7 @@ def _store(settings: Settings, container: str, folder: Path) -> DocumentStore:
         return FileStore(folder)
     from shared.documents.blob_store import BlobStore
 
-    return BlobStore.from_settings(settings, container)
+    return BlobStore.of(settings.content_storage, container, settings.content_storage_blobs)
 
 
 def _ledger(settings: Settings) -> Ledger | None:
@@ -369,7 +369,7 @@ def _ledger(settings: Settings) -> Ledger | None:
     if settings.limit_backend == "azure-table":
         from shared.budgets.shared_counts import SharedCounts
 
-        SharedCounts.from_settings(settings, ledger)
+        SharedCounts.of(settings.azure_web_jobs_storage, ledger, settings.azure_web_jobs_storage_tables)
     return ledger
 
 

@@ -23,19 +23,16 @@ from uuid import uuid4
 
 import msgspec
 from azure.core import MatchConditions, exceptions
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient, TableServiceClient
+from pydantic import SecretStr
 
 from shared.budgets.ledger import Account, Ledger, Scope
 from shared.budgets.standing import DAY
 from shared.budgets.usage import Consumption
 from shared.chat_types import PartHealth
-from shared.errors import NotConfigured
-from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.tables import found, is_without_table
+from shared.outbound.azure_service.storage import close_client, found, is_without_table, open_client
 from shared.outbound.azure_service.transport import client_options
-from shared.settings import Settings
 
 TABLE = "SwitchboardBudgets"
 """What the names of the tables begin with; the day follows, such as 20261122."""
@@ -73,15 +70,11 @@ class SharedCounts:
     Args:
         ledger: The ledger of this instance.
         client: Client of the tables of an account.
-        credential: Credential of the client, if it has to be closed with it.
     """
 
-    def __init__(
-        self, ledger: Ledger, client: TableServiceClient, credential: AsyncTokenCredential | None = None
-    ) -> None:
+    def __init__(self, ledger: Ledger, client: TableServiceClient) -> None:
         self._ledger = ledger
         self._client = client
-        self._credential = credential
         self._group = Account(f"all-{randrange(_GROUPS):02}")  # noqa: S311 (no secret)
         self._table: tuple[int, TableClient] | None = None
         self._is_failing = False
@@ -90,38 +83,13 @@ class SharedCounts:
         ledger.changed, ledger.check = self._exchange_soon, self.check
 
     @classmethod
-    def from_settings(cls, settings: Settings, ledger: Ledger) -> "SharedCounts":
-        """Use the table that the settings name.
+    def of(cls, connection: SecretStr | str | None, ledger: Ledger, address: str | None = None) -> "SharedCounts":
+        """Use the tables of a storage account, by its connection string or its address.
 
         Raises:
-            NotConfigured: AzureWebJobsStorage is not a connection string.
+            NotConfigured: the connection string is none.
         """
-        if settings.azure_web_jobs_storage_tables:
-            return cls.at(settings.azure_web_jobs_storage_tables, ledger)
-        connection = settings.azure_web_jobs_storage
-        return cls.of(connection.get_secret_value() if connection else "", ledger)
-
-    @classmethod
-    def at(cls, endpoint: str, ledger: Ledger) -> "SharedCounts":
-        """Use the tables of a storage account, given its endpoint, with the app's identity."""
-        credential = app_identity()
-        return cls(
-            ledger, TableServiceClient(endpoint, credential=credential, **client_options(**_RETRIES)), credential
-        )
-
-    @classmethod
-    def of(cls, connection_string: str, ledger: Ledger) -> "SharedCounts":
-        """Use the tables of a storage account, given its connection string.
-
-        Raises:
-            NotConfigured: the text is not a connection string.
-        """
-        try:
-            return cls(
-                ledger, TableServiceClient.from_connection_string(connection_string, **client_options(**_RETRIES))
-            )
-        except ValueError as exc:
-            raise NotConfigured("AzureWebJobsStorage: should be the connection string of a storage account.") from exc
+        return cls(ledger, open_client(TableServiceClient, connection, address, **client_options(**_RETRIES)))
 
     async def exchange(self, scope: Scope = "all") -> None:
         """Report what was counted here, and read what other instances counted. Repeated failures are logged once."""
@@ -154,9 +122,7 @@ class SharedCounts:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await self._client.close()
-        if self._credential:
-            await self._credential.close()
+        await close_client(self._client)
 
     def _exchange_soon(self, is_urgent: bool) -> None:
         if is_urgent:

@@ -13,7 +13,6 @@ from itertools import batched
 from typing import Any
 
 from azure.core import MatchConditions
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import (
     HttpResponseError,
     ResourceModifiedError,
@@ -21,15 +20,14 @@ from azure.core.exceptions import (
 )
 from azure.storage.blob import BlobProperties, BlobType, ContentSettings
 from azure.storage.blob.aio import ContainerClient, LinearRetry
+from pydantic import SecretStr
 
 from shared.chat_types import PartHealth
 from shared.documents import NOBODY, Rights, StoredDocument, conflict, is_name, md5_of
 from shared.documents.media_types import media_type
 from shared.errors import NotConfigured, SwitchboardError
 from shared.outbound.asking import CachedHealth
-from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import BLOBS, made_when_missing, storage_errors
-from shared.settings import Settings
+from shared.outbound.azure_service.storage import BLOBS, close_client, made_when_missing, open_client, storage_errors
 
 _KIND = "azure-blob"
 _NO_CONTAINER = "There is no such container yet: run `make index DOCS=folder`, or check CONTENT_CONTAINER."
@@ -70,48 +68,23 @@ class BlobStore:
 
     Args:
         container: Client of the container.
-        credential: The client's credential, if this store has to close it.
     """
 
     is_shared = True
 
-    def __init__(self, container: ContainerClient, credential: AsyncTokenCredential | None = None) -> None:
+    def __init__(self, container: ContainerClient) -> None:
         self._container = container
-        self._credential = credential
         self._health = CachedHealth(self._ask)
 
     @classmethod
-    def from_settings(cls, settings: Settings, container: str) -> "BlobStore":
-        """A container of the account that the settings name, which have been checked to be complete.
+    def of(cls, connection: SecretStr | str | None, container: str, address: str | None = None) -> "BlobStore":
+        """Use a container of an account, by its connection string or the address of its blobs.
 
         Raises:
             NotConfigured: the connection string is none.
         """
-        if settings.content_storage_blobs:
-            return cls.at(settings.content_storage_blobs, container)
-        connection = settings.content_storage
-        return cls.of(connection.get_secret_value() if connection else "", container)
-
-    @classmethod
-    def at(cls, address: str, container: str) -> "BlobStore":
-        """Use a container by the URL of the account's blobs, signed in with the app's identity."""
-        credential = app_identity()
-        return cls(ContainerClient(address, container, credential=credential, **_client_options()), credential)
-
-    @classmethod
-    def of(cls, connection_string: str, container: str) -> "BlobStore":
-        """Use a container by the account's connection string.
-
-        Raises:
-            NotConfigured: the connection string is invalid.
-        """
-        try:
-            return cls(ContainerClient.from_connection_string(connection_string, container, **_client_options()))
-        except ValueError as exc:
-            raise NotConfigured(
-                "CONTENT_STORAGE: should be the connection string of a storage account, or "
-                "`UseDevelopmentStorage=true` for Azurite."
-            ) from exc
+        options = {"setting": "CONTENT_STORAGE", **_client_options()}
+        return cls(open_client(ContainerClient, connection, address, container, **options))
 
     async def find(self, name: str) -> StoredDocument | None:
         """Find a document; None if there is none."""
@@ -205,9 +178,7 @@ class BlobStore:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._container.close()
-        if self._credential:
-            await self._credential.close()
+        await close_client(self._container)
 
     async def _list(self, after: str) -> AsyncGenerator[BlobProperties]:
         """List what comes behind a name: a few first, since the caller may not take more."""

@@ -6,17 +6,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import AzureError, ResourceExistsError
 from azure.data.tables.aio import TableClient
+from pydantic import SecretStr
 
-from shared.errors import NotConfigured, Unavailable
+from shared.errors import Unavailable
 from shared.history.azure_table_rows import Changed
-from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import TABLES, storage_errors
-from shared.outbound.azure_service.tables import is_without_table
+from shared.outbound.azure_service.storage import TABLES, close_client, is_without_table, open_client, storage_errors
 from shared.outbound.azure_service.transport import client_options
-from shared.settings import Settings
 
 TABLE = "SwitchboardHistory"
 """The table's name; it is made at the first use."""
@@ -33,47 +30,21 @@ class HistoryTable:
     """A table, which is made at the first use.
 
     Args:
-        client: The client of the account.
-        credential: The client's credential, if it has to be closed with the client.
+        client: The client of the table.
     """
 
-    def __init__(self, client: TableClient, credential: AsyncTokenCredential | None = None) -> None:
+    def __init__(self, client: TableClient) -> None:
         self._client = client
-        self._credential = credential
         self._made = False
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "HistoryTable":
-        """Open the table of the account that the settings name, which have been checked to be complete.
+    def of(cls, connection: SecretStr | str | None, address: str | None = None) -> "HistoryTable":
+        """Open the table of an account by its connection string, or by its address.
 
         Raises:
             NotConfigured: the connection string is none.
         """
-        if settings.azure_web_jobs_storage_tables:
-            return cls.at(settings.azure_web_jobs_storage_tables)
-        connection = settings.azure_web_jobs_storage
-        return cls.of(connection.get_secret_value() if connection else "")
-
-    @classmethod
-    def at(cls, endpoint: str) -> "HistoryTable":
-        """Open the table of an account by its address, with the app's identity."""
-        credential = app_identity()
-        return cls(TableClient(endpoint, TABLE, credential=credential, **client_options(**_OPTIONS)), credential)
-
-    @classmethod
-    def of(cls, connection_string: str) -> "HistoryTable":
-        """Open the table of an account by its connection string.
-
-        Raises:
-            NotConfigured: it is no connection string.
-        """
-        try:
-            return cls(TableClient.from_connection_string(connection_string, TABLE, **client_options(**_OPTIONS)))
-        except ValueError as exc:
-            raise NotConfigured(
-                "AzureWebJobsStorage: should be the connection string of a storage account, or "
-                "`UseDevelopmentStorage=true` for Azurite."
-            ) from exc
+        return cls(open_client(TableClient, connection, address, TABLE, **client_options(**_OPTIONS)))
 
     @asynccontextmanager
     async def ready(self) -> AsyncGenerator[TableClient]:
@@ -110,9 +81,7 @@ class HistoryTable:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
-        if self._credential:
-            await self._credential.close()
+        await close_client(self._client)
 
 
 async def _make(client: TableClient) -> None:

@@ -36,7 +36,7 @@ from shared.history.azure_table_rows import (
     started,
 )
 from shared.history.azure_table_writing import FEW, Edit, new_name, read, write
-from shared.outbound.azure_service.tables import found
+from shared.outbound.azure_service.storage import found
 
 _LEFTOVER_AGE = timedelta(hours=1)
 """Age from which a generation that is being written is a leftover; no write takes as long."""

@@ -40,7 +40,7 @@ from shared.history.azure_table_rows import (
     rows_in,
     write_key,
 )
-from shared.outbound.azure_service.tables import found
+from shared.outbound.azure_service.storage import found
 
 FEW = 20
 """Up to so many entities are read one by one; for more a whole range is read."""

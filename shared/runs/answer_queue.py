@@ -7,7 +7,7 @@ import msgspec
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
-from shared.outbound.azure_service.storage import OWN, made_when_missing, storage_errors
+from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, storage_errors
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
@@ -63,8 +63,8 @@ class AnswerQueue:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._queue.close()
-        await self._container.close()
+        await close_client(self._queue)
+        await close_client(self._container)
 
 
 def _encoded(reply: Reply) -> bytes:

@@ -9,9 +9,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 
-from shared.errors import NotConfigured
-from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, made_when_missing, storage_errors
+from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, open_client, storage_errors
 from shared.runs import NEW, Conflict, New, Stored
 from shared.settings import Settings
 
@@ -35,13 +33,8 @@ def open_container(settings: Settings, name: str) -> ContainerClient:
         NotConfigured: the connection string is none.
     """
     connection = settings.azure_web_jobs_storage
-    if connection is None:
-        address = settings.azure_web_jobs_storage_blobs or ""
-        return ContainerClient(address, name, credential=app_identity(), **_client_options())
-    try:
-        return ContainerClient.from_connection_string(connection.get_secret_value(), name, **_client_options())
-    except ValueError as exc:
-        raise NotConfigured(NO_CONNECTION_STRING) from exc
+    address = None if connection else settings.azure_web_jobs_storage_blobs
+    return open_client(ContainerClient, connection, address, name, **_client_options())
 
 
 class BlobObjects:
@@ -116,7 +109,7 @@ class BlobObjects:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._container.close()
+        await close_client(self._container)
 
     async def _upload(self, name: str, data: bytes, condition: dict[str, Any]) -> str:
         try:

@@ -10,9 +10,7 @@ from typing import Any
 from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue.aio import QueueClient
 
-from shared.errors import NotConfigured
-from shared.outbound.azure_service.signing_in import app_identity
-from shared.outbound.azure_service.storage import NO_CONNECTION_STRING, OWN, made_when_missing, storage_errors
+from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, open_client, storage_errors
 from shared.runs.in_process import InProcess
 from shared.settings import Settings
 
@@ -34,13 +32,8 @@ def open_queue(settings: Settings, name: str) -> QueueClient:
         NotConfigured: the connection string is none.
     """
     connection = settings.azure_web_jobs_storage
-    if connection is None:
-        address = settings.azure_web_jobs_storage_queues or ""
-        return QueueClient(address, name, credential=app_identity(), **_OPTIONS)
-    try:
-        return QueueClient.from_connection_string(connection.get_secret_value(), name, **_OPTIONS)
-    except ValueError as exc:
-        raise NotConfigured(NO_CONNECTION_STRING) from exc
+    address = None if connection else settings.azure_web_jobs_storage_queues
+    return open_client(QueueClient, connection, address, name, **_OPTIONS)
 
 
 WATCH_SECONDS = 30
@@ -96,4 +89,4 @@ class QueueEngine:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._queue.close()
+        await close_client(self._queue)

@@ -37,7 +37,7 @@ from shared.history.azure_table_rows import (
     rows_in,
     unchanged,
 )
-from shared.outbound.azure_service.tables import found
+from shared.outbound.azure_service.storage import found
 from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
 
 _VERDICTS = "verdicts"

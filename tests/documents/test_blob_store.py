@@ -215,7 +215,7 @@ async def test_an_address_is_used_with_the_apps_identity(monkeypatch: pytest.Mon
     async with identity_endpoint("token") as (environment, asked):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        store = BlobStore.at("https://127.0.0.1:9", "content")
+        store = BlobStore.of(None, "content", "https://127.0.0.1:9")
         with pytest.raises(Unavailable, match="cannot be reached"):
             await store.find("a.md")
         await store.aclose()

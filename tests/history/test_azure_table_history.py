@@ -139,7 +139,7 @@ async def test_an_address_is_used_with_the_apps_identity(monkeypatch: pytest.Mon
     async with identity_endpoint("token") as (environment, asked):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        history = AzureTableHistory(HistoryTable.at("https://127.0.0.1:9"))
+        history = AzureTableHistory(HistoryTable.of(None, "https://127.0.0.1:9"))
         with pytest.raises(Unavailable, match="cannot be reached"):
             await history.conversations("o")
         await history.aclose()

@@ -27,10 +27,7 @@ class TestLiveBlobDocuments(StoreContract):
     @pytest.fixture
     async def store(self, container_name: str) -> AsyncGenerator[BlobStore]:
         settings = Settings.read(os.environ)
-        if settings.content_storage_blobs:
-            store = BlobStore.at(settings.content_storage_blobs, container_name)
-        else:
-            store = BlobStore.of(_connection_string(settings), container_name)
+        store = BlobStore.of(settings.content_storage, container_name, settings.content_storage_blobs)
         yield store
         await store.aclose()
 

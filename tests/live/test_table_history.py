@@ -22,9 +22,7 @@ def own_table() -> HistoryTable:
     settings = Settings.read(os.environ)
     if settings.azure_web_jobs_storage_tables:
         identity = app_identity()
-        return HistoryTable(
-            TableClient(settings.azure_web_jobs_storage_tables, own_name(), credential=identity), identity
-        )
+        return HistoryTable(TableClient(settings.azure_web_jobs_storage_tables, own_name(), credential=identity))
     connection = settings.azure_web_jobs_storage
     return HistoryTable(
         TableClient.from_connection_string(connection.get_secret_value() if connection else "", own_name())

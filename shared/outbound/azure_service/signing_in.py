@@ -32,7 +32,7 @@ def credential_of(key: SecretStr | None) -> Credential:
     return AzureKeyCredential(key.get_secret_value()) if key else app_identity()
 
 
-async def close(credential: Credential) -> None:
+async def close(credential: object) -> None:
     """Close the connections that tokens come by; a key has none."""
     if isinstance(credential, AsyncTokenCredential):
         await credential.close()
