@@ -1,24 +1,35 @@
 """Tracing with OpenTelemetry: makes the spans of turns and agents, and wraps the parts of the app."""
 
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import contextmanager
+import re
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
+from typing import Any, assert_never
 
-from opentelemetry.trace import SpanKind, StatusCode, Tracer
+from opentelemetry import trace
+from opentelemetry.context import attach, get_current
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 
+from shared import events
 from shared.chat_models import ChatModel
 from shared.chat_types import ChatRequest, RequestContext
-from shared.errors import NotConfigured, SwitchboardError
+from shared.errors import ContentFiltered, NotConfigured, SwitchboardError
 from shared.events import ChatEvent, Usage
 from shared.guard import SafetyService
 from shared.retrieval import Embedder, Retriever
 from shared.settings import Settings
 from shared.telemetry import RecordMessage, names
-from shared.telemetry.exporting import providers
-from shared.telemetry.metrics import SpanMetrics
-from shared.telemetry.operation import Peer, failed, operation, with_usage
+from shared.telemetry.exporting import SpanMetrics, providers
+from shared.telemetry.operation import (
+    AnswerRecorder,
+    Peer,
+    callers_trace,
+    failed,
+    operation,
+    output_message,
+    with_usage,
+)
 from shared.telemetry.parts import TracedEmbedder, TracedModel, TracedRetriever, TracedSafety
-from shared.telemetry.turns import traced_turn
 
 
 class OtelTracing:
@@ -112,3 +123,133 @@ class OtelTracing:
     def safety(self, service: SafetyService, peer: Peer) -> SafetyService:
         """Wrap the safety service, which is at this address."""
         return TracedSafety(service, peer, self._tracer)
+
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""Ids of our conversations. Other ids come from the caller and may hold anything, so they are not recorded."""
+
+
+async def traced_turn(
+    turn: AsyncGenerator[events.ChatEvent],
+    request: ChatRequest,
+    context: RequestContext,
+    workflow: str,
+    *,
+    tracer: Tracer,
+    model: Peer,
+    content: bool,
+) -> AsyncGenerator[events.ChatEvent]:
+    """Pass on a turn's events as they come, and record them in a span; see `Tracing.turn`.
+
+    The span names `model`, unless an agent has another, and has texts if `content` is set. It ends with the last event,
+    when the trigger has long returned. It is the current span of the task that runs the turn, so tasks that the turn
+    starts inherit it. It stays current between two events: that task does nothing else, and to set and reset it for
+    each event would cost as much as everything else that is done with a token.
+    """
+    parent = callers_trace(context)
+    span = tracer.start_span(
+        f"invoke_workflow {workflow}",
+        parent,
+        attributes={
+            names.OPERATION: "invoke_workflow",
+            names.WORKFLOW: workflow,
+            names.REQUEST_MODEL: model.name,
+            names.INVOCATION: context.invocation_id,
+            names.PROTOCOL: context.protocol,
+            **({names.PROVIDER: model.provider} if model.provider else {}),
+            **({names.CALLER: context.caller.key} if context.caller.key else {}),
+        },
+    )
+    if request.chat.conversation_id and _UUID.fullmatch(request.chat.conversation_id):
+        span.set_attribute(names.CONVERSATION, request.chat.conversation_id)
+    recorder = _TurnRecorder(span, request, is_team=workflow == "team", content=content)
+    outside = get_current()
+    attach(trace.set_span_in_context(span, parent))
+    try:
+        async with aclosing(turn):
+            async for event in turn:
+                recorder.record(event)
+                yield event
+    except BaseException as error:
+        if not recorder.is_over:
+            failed(span, error, context.deadline)
+        raise
+    finally:
+        attach(outside)
+        recorder.end()
+
+
+class _TurnRecorder(AnswerRecorder):
+    """Records the events of one turn in its span."""
+
+    def __init__(self, span: Span, request: ChatRequest, *, is_team: bool, content: bool) -> None:
+        super().__init__(span, (*request.messages, *request.steps) if content else None)
+        self._is_team = is_team
+        self._degraded: set[str] = set()
+        self._messages: list[Any] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last event was seen."""
+        return self.reason is not None
+
+    def record(self, event: events.ChatEvent) -> None:  # noqa: C901 (one case an event)
+        """Record one event."""
+        match event:
+            case events.TextDelta():
+                if self.awaits_first:
+                    self.record_first()
+                if self.content:
+                    self.text.append(event.text)
+            case events.ToolsCalled():
+                self.record_calls(event.calls)
+            case events.Retrieved():
+                self._record_sources(event)
+            case events.CompletionStarted():
+                self._record_start(event)
+            case events.ThoughtsAdded():
+                self._record_degraded(event.thoughts)
+            case events.AgentMessage():
+                self._record_message(event)
+            case events.Finished():
+                self.record_finish(event.reason, event.usage)
+                if event.reason == "content_filter":
+                    self.span.set_attribute(names.FILTERED, True)
+            case events.ToolStarted() | events.ToolEnded() | events.ConsentAsked():
+                pass  # each call has a span of its own
+            case events.AgentWork() | events.FilterAnnotation() | events.ReasoningDelta() | events.Failed():
+                pass  # `Failed` is made outside of this wrapper, from an exception that `failed` records
+            case _:
+                assert_never(event)
+
+    def end(self, *messages: dict[str, Any]) -> None:
+        """Also record what the turn had to do without."""
+        if self._degraded:
+            self.span.set_attribute(names.DEGRADED, sorted(self._degraded))
+        super().end(*self._messages, *messages)
+
+    def _record_start(self, event: events.CompletionStarted) -> None:
+        self.span.set_attribute(names.RESPONSE_ID, event.id)
+        if not self._is_team:
+            self.span.set_attribute(names.RESPONSE_MODEL, event.model)
+
+    def _record_sources(self, event: events.Retrieved) -> None:
+        self.span.set_attribute(names.SOURCES, len(event.data_points))
+        if event.prompt_version:
+            self.span.set_attribute(names.PROMPT_VERSION, event.prompt_version)
+        self._record_degraded(event.thoughts)
+
+    def _record_message(self, message: events.AgentMessage) -> None:
+        self._record_degraded(message.thoughts)
+        if message.error:
+            self._degraded.add("agents")
+        elif self.awaits_first:
+            self.record_first()
+        if isinstance(message.error, ContentFiltered):
+            self.span.set_attribute(names.FILTERED, True)
+        if self.content:
+            reason = message.finished.reason if message.finished else None
+            self._messages.append(output_message(message.text, reason, author=message.agent))
+
+    def _record_degraded(self, thoughts: Iterable[events.Thought]) -> None:
+        self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}

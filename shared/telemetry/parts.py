@@ -15,8 +15,7 @@ from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
 from shared.retrieval import Embedder, Retriever, SearchQuery, SearchResult
 from shared.telemetry import names
-from shared.telemetry.content import documents
-from shared.telemetry.operation import AnswerRecorder, Peer, callers_trace, failed, operation
+from shared.telemetry.operation import AnswerRecorder, Peer, callers_trace, documents, failed, operation
 
 
 class _Traced[Part]:

@@ -7,7 +7,7 @@ import pytest
 
 from shared.chat_types import Access, Passage, RequestContext
 from shared.documents.file_store import FileStore
-from shared.retrieval.topics import topics_of
+from shared.triggers.playground import topics_of
 from tests.small_index import small_index
 
 SAYS = "This paragraph is long enough to say something about the heading that stands above it."

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Tracer
 from opentelemetry.util.types import AttributeValue
 
-from shared.telemetry.metrics import SpanMetrics
+from shared.telemetry.exporting import SpanMetrics
 from shared.telemetry.operation import Peer
 from shared.telemetry.otel import OtelTracing
 

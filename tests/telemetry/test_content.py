@@ -3,7 +3,7 @@
 import json
 
 from shared.chat_types import FileText, ImagePart, Message, Role, ToolCall
-from shared.telemetry.content import documents, input_messages, output_message, output_messages
+from shared.telemetry.operation import documents, input_messages, output_message, output_messages
 
 
 def test_a_prompt_has_its_texts_and_calls_and_of_images_the_type() -> None:

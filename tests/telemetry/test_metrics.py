@@ -9,7 +9,7 @@ from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricR
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.util.types import AttributeValue
 
-from shared.telemetry.metrics import SpanMetrics
+from shared.telemetry.exporting import SpanMetrics
 
 CHAT: dict[str, AttributeValue] = {
     "gen_ai.operation.name": "chat",
