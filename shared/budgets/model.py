@@ -57,14 +57,11 @@ class CappedModel:
 async def _counted(
     events: AsyncGenerator[ModelEvent], prompt: int, longest: int, meter: TokenMeter
 ) -> AsyncGenerator[ModelEvent]:
-    """Pass on the events of a call, and count its tokens.
+    """Pass on the events of a call, and count its tokens; raise RateLimited if none are left for it.
 
     The prompt and the longest possible answer are counted before the call, so that parallel calls cannot exceed a
     budget together. At the end the count is corrected to the service's own, or to an estimate if the call was cancelled
     or the service reports no usage.
-
-    Raises:
-        RateLimited: no tokens are left for the call.
     """
     meter.reserve(prompt + longest)
     written: list[str] = []

@@ -180,16 +180,10 @@ class SharedCounts:
     async def _added(
         self, table: TableClient, day: int, keys: tuple[str, str], account: Account, unreported: Consumption
     ) -> tuple[Consumption, Consumption]:
-        """Add to a row; return what is in it then, and what was added. With nothing to add the row is read only.
+        """Add what is unreported to a row; return what is in it then, and what was added.
 
-        Nothing is added if other instances were faster each time.
-
-        Args:
-            table: The table.
-            day: Its day.
-            keys: The keys of the row.
-            account: Knows the row as it was at its last exchange.
-            unreported: What to add.
+        With nothing to add the row is read only. Nothing is added if other instances were faster each time. The account
+        knows the row as it was at its last exchange.
         """
         name, sent = uuid4().hex, unreported.copy()
         used, etag = account.shared, account.row[1] if sent and account.row and account.row[0] == day else None

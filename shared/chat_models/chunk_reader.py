@@ -297,11 +297,7 @@ _MAX_TOKENS = 10_000_000
 
 
 def _check(count: int, limit: int) -> None:
-    """Check a limit.
-
-    Raises:
-        ServiceFault: it is exceeded; no model answers so.
-    """
+    """Raise a ServiceFault if a limit is exceeded: no model answers so."""
     if count > limit:
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
 

@@ -110,8 +110,7 @@ class OpenAIChatModel:
     ) -> "_Begun":
         """Ask one endpoint, and if there are others wait for the first piece of its answer.
 
-        Raises:
-            openai.OpenAIError, TimeoutError, ServiceFault: it does not answer; nothing of the request is left.
+        If it does not answer, an error of the client, TimeoutError or ServiceFault is raised; nothing is left open.
         """
         response = await self._request(endpoint, body, model, until)
         received, data, events = response.aiter_raw(), b"", list[ModelEvent]()
@@ -173,12 +172,7 @@ class OpenAIChatModel:
         }
 
     def _limit(self, reader: ChunkReader, first: float) -> float:
-        """Time limit for the next bytes, on the loop's clock; it depends on how far the answer is.
-
-        Args:
-            reader: Has read what came.
-            first: The limit for the first piece of the answer.
-        """
+        """Time limit for the next bytes, on the loop's clock: `first` for the first piece, later what has come decides."""
         now, timeouts = asyncio.get_running_loop().time(), self._service.timeouts
         if reader.is_complete:
             return now + timeouts.ending

@@ -160,8 +160,7 @@ def _owner(file: Attachment, messages: Sequence[Message]) -> Message:
 def _image_type(file: Attachment) -> str | None:
     """Return the media type of an image, from its bytes; None for other files.
 
-    Raises:
-        BadRequest: the file is empty, or the declared type is not supported or not that of the bytes.
+    Raises BadRequest if the file is empty, or the declared type is not supported or not that of the bytes.
     """
     declared = _ALIASES.get(file.media_type, file.media_type)
     if not file.data:

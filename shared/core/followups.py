@@ -92,13 +92,9 @@ def _gap_before(text: str, end: int, begin: int) -> int:
 
 
 def _marker(text: str, start: int, *, alone: bool, ended: bool) -> re.Match[str] | _NoMarker:
-    """Find the rest of a marker.
+    """Find the rest of a marker in the text so far, from the place after `<<`.
 
-    Args:
-        text: The text so far.
-        start: The place after `<<`.
-        alone: Whether nothing but markers is before it on its line.
-        ended: Whether no more text follows.
+    `alone`: nothing but markers is before it on its line; `ended`: no more text follows.
     """
     limit = min(start + _LONGEST_REST, len(text))
     end = min(place for place in (text.find("\n", start, limit), text.find("<<", start, limit), limit) if place >= 0)

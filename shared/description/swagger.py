@@ -83,11 +83,7 @@ def _security(openapi: Schema) -> Schema:
 
 
 class _Converter:
-    """Converts the parts of one document.
-
-    Args:
-        schemas: The document's named schemas.
-    """
+    """Converts the parts of one document, with its named schemas."""
 
     def __init__(self, schemas: dict[str, Schema]) -> None:
         self._schemas = schemas

@@ -284,12 +284,9 @@ def _names(folder: Path, root: str) -> Iterator[str]:
 
 
 def _walk(folder: Path | str, root: str = "", after: str = "") -> Iterator[str]:
-    """Yield the names of the files below a folder, in order. Links to folders are not followed.
+    """Yield the names of the files below a folder that are behind `after`, in order, with `root` before each.
 
-    Args:
-        folder: The folder.
-        root: What each name begins with.
-        after: Only names behind this one, compared without `root`.
+    Links to folders are not followed.
     """
     try:
         changed = Path(folder).stat().st_mtime_ns

@@ -153,12 +153,9 @@ class AzureTableHistory:
         await self._table.aclose()
 
     async def _counted(self, table: TableClient, partition: str) -> Operation:
-        """Return the operation that counts one more conversation of an owner.
+        """Return the operation that counts one more conversation of an owner; raise TooLarge if there may be no more.
 
         Deletions are not counted: where there seem to be too many, they are counted anew.
-
-        Raises:
-            TooLarge: there are as many as may be.
         """
         counted = await found(table, partition, "n")
         count: int = counted["chats"] if counted else self._max_chats
@@ -177,11 +174,7 @@ class AzureTableHistory:
 
 
 async def _find(table: TableClient, owner: str, conversation_id: str) -> Head:
-    """Read the head of the owner's conversation.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """Read the head of the owner's conversation; raise NotFound if there is none."""
     contents.require_id(conversation_id)
     partition = partition_of(owner)
     if entity := await found(table, partition, f"h-{conversation_id}"):

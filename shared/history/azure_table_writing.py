@@ -222,14 +222,7 @@ def _transactions(
 
 
 def _after(head: Head, edit: Edit, added: Sequence[StoredMessage], latest: Sequence[StoredMessage]) -> Conversation:
-    """Return what lists show after a write.
-
-    Args:
-        head: The head before it.
-        edit: What changes besides the messages.
-        added: The messages that are added.
-        latest: The last of them is the last of the chat; empty: that one stays.
-    """
+    """Return what lists show after a write; without a latest message, the last one of the chat stays."""
     old = head.conversation
     is_pin = edit.pinned is not None and not (edit.title or added or latest)
     # Its entry in the list gets another key, also if the clocks of two instances differ.
@@ -270,16 +263,9 @@ async def _kept(table: TableClient, head: Head, numbers: set[int]) -> Writes:
 async def _writes(
     table: TableClient, head: Head, page: int | None = None, number: int | None = None
 ) -> AsyncGenerator[tuple[int, tuple[StoredMessage, ...]]]:
-    """Yield the number of each write that added messages, with these, the latest first.
+    """Yield the number of each write that added messages, with these, the latest first; with a number, only that one.
 
-    Args:
-        table: The table.
-        head: The head; later writes are left out.
-        page: How many entities to read at once.
-        number: The only one to read; None: all.
-
-    Raises:
-        Changed: one is newer than the head.
+    A page of entities is read at once. Writes later than the head are left out; one that is newer raises `Changed`.
     """
     prefix, above = f"{head.prefix}m", write_key(head, head.writes - 1)
     if number is not None:

@@ -162,11 +162,7 @@ class SqliteHistory:
 
 
 def _find(db: apsw.Connection, owner: str, conversation_id: str) -> Conversation:
-    """Return the owner's conversation with that id.
-
-    Raises:
-        NotFound: there is none, or it belongs to another owner.
-    """
+    """Return the owner's conversation with that id; raise NotFound if there is none."""
     contents.require_id(conversation_id)
     found = db.execute(_FIND, {"owner": owner, "id": conversation_id}).fetchone()
     if found is None:
@@ -181,15 +177,9 @@ def _all(db: apsw.Connection, conversation_id: str) -> Iterator[StoredMessage]:
 
 
 def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, StoredMessage]) -> tuple[int, str]:
-    """Return the number of messages in a conversation, and a preview of the last one.
+    """Return the number of messages in a conversation, and a preview of the last one; raise TooLarge over the limits.
 
-    Args:
-        db: The file.
-        conversation_id: The conversation.
-        written: The messages that were just written, by their ids: these need not be read again, which takes memory.
-
-    Raises:
-        TooLarge: there are too many, or too many bytes of them.
+    The messages that were just written are given by their ids: these need not be read again, which takes memory.
     """
     totals = db.execute(
         "SELECT count(*), ifnull(sum(length(message)), 0), max(position) FROM messages WHERE conversation = ?",

@@ -125,11 +125,7 @@ class SigningKeys:
 
 
 def _read(body: bytes) -> dict[str, PyJWK]:
-    """Read the keys for signatures, by id.
-
-    Raises:
-        ValueError, PyJWKSetError: the document is malformed, or has no usable key.
-    """
+    """Read the keys for signatures, by id; a document without usable ones raises ValueError or PyJWKSetError."""
     document = msgspec.json.decode(body, type=_Document)
     # The library fails on the whole set if it cannot read one key, so the keys for other purposes are removed before.
     ours = [key for key in document.keys if _signs(key)]

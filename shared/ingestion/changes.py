@@ -262,11 +262,7 @@ async def _index(name: str, document: StoredDocument | None, target: Target) -> 
 
 
 async def _read(document: StoredDocument, store: DocumentStore) -> bytes:
-    """All bytes of a version of a document.
-
-    Raises:
-        UnreadableError: there are too many, or none.
-    """
+    """All bytes of a version of a document; raise UnreadableError if there are too many, or none."""
     check_size(document.size)
     data = BytesIO()  # unlike joining pieces, this never holds the bytes twice
     async with aclosing(store.read(document)) as pieces:

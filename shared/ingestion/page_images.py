@@ -131,11 +131,7 @@ class PageImages:
 
 
 async def _rendered(data: bytes, numbers: Sequence[int], sandbox: Sandbox) -> AsyncGenerator[list[tuple[int, bytes]]]:
-    """Yield images of pages, a few at a time.
-
-    Raises:
-        UnreadableError: the PDF cannot be opened, or its pages cannot be rendered in time.
-    """
+    """Yield images of pages, a few at a time; raise UnreadableError if the PDF cannot be rendered in time."""
     spent = 0.0
     for batch in batched(numbers, _MAX_IMAGES_IN_MEMORY, strict=False):
         started = time.monotonic()

@@ -116,11 +116,7 @@ class SqliteStore:
                     return work(db)
 
     def _prepare(self, db: apsw.Connection) -> None:
-        """Make the schema if the file has none.
-
-        Raises:
-            Unavailable: the file was written by another version of this app.
-        """
+        """Make the schema if the file has none; raise Unavailable if another version of this app wrote the file."""
         version = db.pragma("user_version")
         if version == 0:
             db.execute(self._schema)

@@ -80,8 +80,7 @@ def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]
 def _opened(data: bytes) -> Generator[PdfDocument]:
     """Open a PDF, and keep other threads from using PDFium until it is closed.
 
-    Raises:
-        UnreadableError: the PDF is protected by a password, or damaged.
+    Raises UnreadableError if the PDF is protected by a password, or damaged.
     """
     try:
         with _PDFIUM_LOCK, closing(PdfDocument(data)) as document:
@@ -115,9 +114,7 @@ def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
 class _Rotation:
     """Turns places on a page whose text does not run from left to right, as on pages that are shown turned.
 
-    Args:
-        quarters: Quarter turns of the text, against the clock.
-        left, bottom, right, top: The page's box.
+    It is made of the quarter turns of the text, against the clock, and of the page's box.
     """
 
     def __init__(self, quarters: int, left: float, bottom: float, right: float, top: float) -> None:

@@ -126,10 +126,8 @@ def _lowest_row(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word]]
 def _is_near(row: Sequence[Piece], below: float, overlap: float = 0.5) -> bool:
     """Whether a row is right above something, and none of its texts is as long as a sentence.
 
-    Args:
-        row: The row.
-        below: The upper edge of what is below it, in points.
-        overlap: How far the row may reach down beside that, in line heights.
+    `below` is the upper edge of what is below it, in points; `overlap`, how far the row may reach down beside that, in
+    line heights.
     """
     height = max(piece.height for piece in row)
     gap = min(piece.bottom for piece in row) - below

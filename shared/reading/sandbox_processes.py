@@ -162,11 +162,7 @@ async def serve(connection: socket.socket, job: messages.Job, data: bytes) -> me
 
 
 async def _receive(connection: socket.socket, least: int, most: int = 0) -> bytes:
-    """Receive at least so many bytes, and up to `most` if they are there.
-
-    Raises:
-        EOFError: the other end is closed before.
-    """
+    """Receive at least so many bytes, and up to `most` if they are there; raise EOFError if the other end closes."""
     received = bytearray()
     while len(received) < least:
         wanted = max(least, most) - len(received)

@@ -77,11 +77,7 @@ class FolderObjects:
                 yield (last := str(name))
 
     async def _run(self, statement: str, *values: str | bytes | float | None) -> "list[tuple[apsw.SQLiteValue, ...]]":
-        """Run a statement in a thread; return its rows.
-
-        Raises:
-            Unavailable: the file cannot be used.
-        """
+        """Run a statement in a thread; return its rows, or raise Unavailable if the file cannot be used."""
 
         def work() -> "list[tuple[apsw.SQLiteValue, ...]]":
             with _FILE.translated():

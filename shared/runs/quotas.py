@@ -78,11 +78,7 @@ class Quotas:
         raise Unavailable("You begin too many answers at the same time. Try again.")
 
     async def _account_now(self, account: _Account, now: float) -> _Account:
-        """Leave out what no longer counts.
-
-        Raises:
-            RateLimited: the caller may begin no run.
-        """
+        """Leave out what no longer counts; raise RateLimited if the caller may begin no run."""
         going = account.going
         if self._most_runs and len(going) >= self._most_runs:
             ended = await asyncio.gather(*(self._has_ended(run_id, now - began) for run_id, began in going.items()))

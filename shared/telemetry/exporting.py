@@ -198,13 +198,7 @@ def _to_collector(endpoint: str) -> tuple[SpanExporter, MetricExporter]:
 
 
 class _Exporter(SpanExporter):
-    """Wraps an exporter: logs its failures in our words, and not each of them.
-
-    Args:
-        exporter: Sends the spans.
-        receiver: The receiver's name in the log.
-        setting: The setting to check if the receiver takes nothing.
-    """
+    """Wraps an exporter: logs its failures in our words, with the setting to check, and not each of them."""
 
     def __init__(self, exporter: SpanExporter, receiver: str, setting: str) -> None:
         self._exporter = exporter

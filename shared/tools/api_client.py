@@ -112,11 +112,7 @@ class ApiClient:
 
 
 def _parsed(data: bytes) -> dict[str, Json]:
-    """Parse a document in JSON or YAML.
-
-    Raises:
-        ServiceFault: it is none of OpenAPI 3.
-    """
+    """Parse a document in JSON or YAML; raise ServiceFault if it is none of OpenAPI 3."""
     import yaml
 
     try:

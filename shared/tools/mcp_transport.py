@@ -189,11 +189,7 @@ def _session_headers(session: Session) -> dict[str, str]:
 
 
 async def _refusal(response: aiohttp.ClientResponse, kind: str, session: Session | None) -> Incoming:
-    """Read the error of an answer whose status is none of success.
-
-    Raises:
-        SessionGone, ServiceFault: it says no more than its status.
-    """
+    """Read the error of an answer that is no success; raise SessionGone or ServiceFault if it has only a status."""
     if response.status == _NOT_FOUND and session is not None and session.id and session.version:
         raise SessionGone
     fault = ServiceFault(Fault(reason_of_status(response.status), response.status))

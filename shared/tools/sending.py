@@ -112,8 +112,7 @@ async def body_of(response: aiohttp.ClientResponse, largest: int = LARGEST_ANSWE
 def _redirect(response: aiohttp.ClientResponse, url: str) -> str | None:
     """The URL of a redirect within the same host, such as to one with a slash behind it; None if it is no redirect.
 
-    Raises:
-        ServiceFault: it leads to another host, or wants another request: the key and the arguments are not for that.
+    Raises ServiceFault if it leads elsewhere, or wants another request: the key and the arguments are not for that.
     """
     if not 300 <= response.status < 400:
         return None

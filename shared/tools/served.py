@@ -208,11 +208,7 @@ class Served:
         arguments: Mapping[str, Json],
         context: ToolContext,
     ) -> ToolResult:
-        """Run one call. What goes wrong at the server is told to the model.
-
-        Raises:
-            WrongArguments: they do not fit the schema.
-        """
+        """Run one call. What goes wrong at the server is told to the model; wrong arguments raise WrongArguments."""
         if problem := problem_in(arguments, found.schema):
             raise WrongArguments(problem)
         until = min(asyncio.get_running_loop().time() + seconds, context.context.deadline)

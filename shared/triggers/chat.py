@@ -61,12 +61,7 @@ def _said_by_settings() -> tuple[str, Collection[str]]:
 
 
 def _question(route: RouteOptions, bare: str = "in the protocol that the body speaks") -> Callable[[Handler], Handler]:
-    """Decorate the handler of a question.
-
-    Args:
-        route: What the route says of the request.
-        bare: For the route's title: which protocol it speaks where its path names none.
-    """
+    """Decorate the handler of a question; `bare` says which protocol it speaks where its path names none."""
 
     def decorate(handler: Handler) -> Handler:
         described = Description(

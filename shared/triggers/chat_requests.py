@@ -113,11 +113,7 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
 
 
 async def _answered(message: bytes, work: _Work) -> Json:
-    """Answer the request of a message.
-
-    Raises:
-        SwitchboardError: there is no answer.
-    """
+    """Answer the request of a message; raise a SwitchboardError if there is no answer."""
     try:
         return await _run(_read(message, work), work)
     except SwitchboardError:
@@ -128,11 +124,7 @@ async def _answered(message: bytes, work: _Work) -> Json:
 
 
 def _read(message: bytes, work: _Work) -> _Message:
-    """Read a message, and its id even if something else in it is wrong.
-
-    Raises:
-        BadRequest, TooLarge: it is no request; says what to send.
-    """
+    """Read a message, and its id even if something else in it is wrong: that raises BadRequest or TooLarge."""
     text = message.strip()
     if not text.startswith((b"{", b"[")):
         with suppress(ValueError):
@@ -180,11 +172,7 @@ async def _run(asked: _Message, work: _Work) -> Json:
 
 
 def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[ChatRequest, Answer], Json]:
-    """Find the protocol of a message, and return what makes JSON of the answer.
-
-    Raises:
-        BadRequest, NotFound: it cannot be answered.
-    """
+    """Find the protocol of a message, and return what makes JSON of the answer; raise BadRequest or NotFound."""
     unless_named = {"ask": "rag-chat", "multi-agent-chat/batch": "semantic-kernel"}.get(asked.route)
     resolved = resolve(asked.protocol or unless_named, "", settings.chat_default_protocol)
     work.protocol = protocol = resolved.of(asked.body)
@@ -196,8 +184,7 @@ def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[Chat
 async def _admit(service: Service, asker: Asker, deadline: float) -> None:
     """Count the request in the queue's budget, and wait for room in it: a queue loses nothing by being slow.
 
-    Raises:
-        RateLimited: there is none before the deadline.
+    Raises RateLimited if there is none before the deadline.
     """
     now = asyncio.get_running_loop().time
     while service.ledger and (refusal := service.ledger.admit(asker.budget_key).refusal):

@@ -190,11 +190,7 @@ async def delete_document(call: Call) -> Response:
 
 
 def _access_of_writer(call: Call) -> Access | None:
-    """Return what a caller may see who may write documents.
-
-    Raises:
-        NotAllowed: the caller may not write.
-    """
+    """Return what a caller may see who may write documents; raise NotAllowed for others."""
     if not may_write(call.caller, call.settings):
         raise NotAllowed("You may not change the documents here. DOCUMENTS_WRITERS says who may.")
     return access_of(call.caller, call.settings)
@@ -205,11 +201,7 @@ def _name(call: Call) -> str:
 
 
 async def _require_seen(name: str, document: StoredDocument | None, access: Access | None, service: Service) -> None:
-    """Check that the caller may see what the store and the index have of a name, if they have anything.
-
-    Raises:
-        NotAllowed: the caller may not.
-    """
+    """Raise NotAllowed if the caller may not see what the store or the index has of a name."""
     if access is None:
         return
     is_seen = not (document and document.rights.forbid(access))
@@ -224,8 +216,7 @@ async def _require_seen(name: str, document: StoredDocument | None, access: Acce
 def _rights(caller: Caller, access: Access | None) -> Rights:
     """Who may see what this caller uploads: the user, or the groups of the key.
 
-    Raises:
-        NotAllowed: rights are enforced, and the caller's key has no groups: nobody could see the document.
+    Raises NotAllowed if rights are enforced, and the key has no groups: nobody could see the document.
     """
     rights = Rights((caller.oid,)) if caller.oid else Rights(groups=caller.groups or ())
     if access and rights == Rights():

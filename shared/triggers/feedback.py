@@ -103,11 +103,7 @@ async def list_feedback(call: Call) -> Response:
 
 
 def _verdicts(call: Call) -> VerdictStore:
-    """Return the store of verdicts.
-
-    Raises:
-        NotFound: there is none.
-    """
+    """Return the store of verdicts; raise NotFound if there is none."""
     if call.service.verdicts is None:
         raise NotFound("This app keeps no answers, so none can be judged: HISTORY_BACKEND is 'off'.")
     return call.service.verdicts

@@ -92,12 +92,9 @@ def _response(reply: Reply) -> Response:
 
 
 def _check_origin(request: Request, settings: Settings) -> None:
-    """Refuse a web page whose origin may not call, where the platform says which may.
+    """Raise NotAllowed for a web page whose origin may not call, where the platform says which may.
 
     Source: Model Context Protocol, 'Streamable HTTP', 'Security & Endpoint'.
-
-    Raises:
-        NotAllowed: it may not.
     """
     allowed, origin = settings.website_cors_allowed_origins, request.headers.get("origin")
     if not allowed or "*" in allowed or origin is None or origin.lower() in allowed:

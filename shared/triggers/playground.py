@@ -81,13 +81,7 @@ async def get_api_page(request: Request) -> Response:
 
 
 async def _page(request: Request, name: str, more_policy: str = "") -> Response:
-    """Answer with a page.
-
-    Args:
-        request: For its path, its `If-None-Match` and what it accepts.
-        name: The page's file.
-        more_policy: What its security policy says beside what both pages' say.
-    """
+    """Answer with the page of a file; `more_policy` is what its security policy says beside what both pages' say."""
     settings = _require_on()
     path = request.url.path
     if path.endswith("/") == (name != "index.html"):

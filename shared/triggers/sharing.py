@@ -83,11 +83,7 @@ async def get_shared_chat(call: Call) -> Response:
 
 
 def _history(call: Call) -> HistoryStore:
-    """Return the history store.
-
-    Raises:
-        NotAllowed: nobody signs in here, so all would be everybody.
-    """
+    """Return the history store; raise NotAllowed if nobody signs in here, so that all would be everybody."""
     if call.caller.id is None:
         raise NotAllowed("Nobody signs in here, so chats cannot be shared with those who do: set AUTH_MODE.")
     return call.service.history

@@ -172,11 +172,7 @@ def _deleted(answer: Mapping[str, str], of_chat: TableEntity | None) -> list[Ope
 
 
 async def _update(table: TableClient, entity: Mapping[str, Any], mode: UpdateMode) -> None:
-    """Change an entity.
-
-    Raises:
-        NotFound: it was deleted meanwhile.
-    """
+    """Change an entity; raise NotFound if it was deleted meanwhile."""
     try:
         await table.update_entity(entity, mode=mode)
     except ResourceNotFoundError:

@@ -137,13 +137,9 @@ def _declared_size(request: Request) -> int:
 
 
 async def _chunks(request: Request, deadline: float) -> AsyncGenerator[bytes]:
-    """Yield the body as it arrives.
+    """Yield the body as it arrives; raise TooSlowBody if the rest is too late.
 
     A chunk pays for as much time as it may take at the least rate, but a fast start pays for no long pause later.
-
-    Raises:
-        TooSlowBody: the rest is too late.
-        ClientDisconnect: the caller has left.
     """
     now = asyncio.get_running_loop().time
     limit = now() + MAX_PAUSE_SECONDS

@@ -170,10 +170,8 @@ def _last_id(body: Mapping[str, Json]) -> str | None:
 def _flat(place: int, message: Json, *, is_last: bool = False) -> list[Json]:
     """A message as the other protocols have it: the texts of its parts in one string.
 
-    An answer that called tools becomes several: a message with calls and their results for each of its steps.
-
-    Raises:
-        BadRequest: it cannot be read, or is the last one and has a call that the page has not answered.
+    An answer that called tools becomes several: a message with calls and their results for each of its steps. Raises
+    BadRequest if it cannot be read, or is the last one and has a call that the page has not answered.
     """
     if not isinstance(message, dict) or ("parts" not in message and "content" in message):
         return [message]

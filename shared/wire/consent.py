@@ -124,13 +124,7 @@ def consent_events(request: ChatRequest, asked: ConsentAsked, *, has_text: bool)
 
 
 def _messages(request: ChatRequest, calls: Sequence[OpenCall], position: int = 0) -> list[AgentMessage]:
-    """Make the messages that ask in a team's answer, one for each agent that wants to call.
-
-    Args:
-        request: The request.
-        calls: The calls.
-        position: Number of messages before them.
-    """
+    """Make the messages that ask in a team's answer, one for each agent, behind `position` others."""
     by_agent: dict[str, list[OpenCall]] = {}
     for call in calls:
         by_agent.setdefault(call.agent, []).append(call)

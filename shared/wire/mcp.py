@@ -88,13 +88,7 @@ class Call:
 
 
 class _Refusal(Exception):
-    """A request that is not served.
-
-    Args:
-        code: The JSON-RPC error's code.
-        message: What is wrong and what to do.
-        data: More of it, for programs.
-    """
+    """A request that is not served: the JSON-RPC error's code, what is wrong and what to do, and more for programs."""
 
     def __init__(self, code: int, message: str, data: Json = None) -> None:
         super().__init__(message)

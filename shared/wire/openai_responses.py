@@ -283,10 +283,7 @@ def _consent_item(call: events.OpenCall) -> Record:
 def _reasoning_item(request: ChatRequest, summary: list[Json], place: int = 0) -> Record:
     """What the model thought. Clients show the summary of an item: its `content` is for what OpenAI keeps sealed.
 
-    Args:
-        request: The request.
-        summary: The text as an item of a list, or an empty list at the beginning of a stream.
-        place: Number of such items before it.
+    The summary is the text as an item of a list, or empty at the beginning of a stream. `place` such items come before.
     """
     return {"id": f"rs_{request.turn_id}{f'_{place}' if place else ''}", "type": "reasoning", "summary": summary}
 

@@ -79,13 +79,10 @@ def _references(body: Mapping[str, Json]) -> list[str]:
 
 
 def _with_items(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a body with what it refers to. Of a long conversation the oldest items are left out.
+    """Return a body with what it refers to: the conversation that it goes on from, and the items found by their ids.
 
-    Args:
-        body: The body.
-        earlier: The items of the conversation that it goes on from.
-        found: The items that its input refers to, by their ids. Others are left out, and so is one that is referred to
-            again: what came before and after a question for consent is one message.
+    Of a long conversation the oldest items are left out. So are items that are not found, and one that is referred to
+    again: what came before and after a question for consent is one message.
     """
     items = _items_of(body)
     if len(items) > LONGEST_CONVERSATION:

@@ -221,9 +221,7 @@ def _unchanged(message: bytes) -> bytes:
 def _open_channel(address: _Address, root_certificates: bytes | None) -> grpc.aio.Channel:
     """Make a channel in the running loop. It connects when it is first used, and again when the connection is lost.
 
-    Args:
-        address: Address of the service.
-        root_certificates: PEM. None: the certificates of gRPC, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+    Without certificates (PEM), gRPC's are used, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
     """
     if address.secure:
         credentials = grpc.ssl_channel_credentials(root_certificates)

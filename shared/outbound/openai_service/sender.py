@@ -128,8 +128,7 @@ def _closed_before_answer(exc: BaseException) -> bool:
 def _encode(body: Mapping[str, object]) -> tuple[bytes, Sequence[tuple[ImagePart, bytes]]]:
     """Encode a body as JSON, except its images: encoded, they would be in memory several times.
 
-    Returns:
-        The text up to the first image, and each image with the text after it.
+    Returns the text up to the first image, and each image with the text after it.
     """
     images: list[ImagePart] = []
     mark = token_hex(16)  # which no text of the body can know
@@ -155,13 +154,7 @@ async def _stream(text: bytes, images: Sequence[tuple[ImagePart, bytes]]) -> Asy
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends at a limit.
-
-    Args:
-        body: The body as it comes.
-        largest: Its limit, in bytes.
-        is_cut: Whether what is beyond the limit is left out; else it is a fault.
-    """
+    """A body that ends at a limit, in bytes: what is beyond it is left out if `is_cut`, else it is a fault."""
 
     def __init__(self, body: httpx2.AsyncByteStream, largest: int, *, is_cut: bool) -> None:
         self._body = body
@@ -184,8 +177,7 @@ class _Bounded(httpx2.AsyncByteStream):
 async def _bound(response: httpx2.Response) -> None:
     """Bound the body of an answer, which the SDK and we read as it is sent: a compressed one unpacks to any size.
 
-    Raises:
-        ServiceFault: the answer is compressed, although that was not asked for.
+    Raises ServiceFault if the answer is compressed, although that was not asked for.
     """
     is_refusal = not response.is_success
     if response.headers.get("content-encoding", "").lower() not in {"", "identity"}:

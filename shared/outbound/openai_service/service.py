@@ -130,11 +130,7 @@ class OpenAIService:
             await endpoint.aclose()
 
     def _turn(self, chat: str) -> list[Endpoint]:
-        """The endpoints to ask, in order.
-
-        Raises:
-            ServiceFault: all have asked not to be asked now.
-        """
+        """The endpoints to ask, in order; raise ServiceFault if all have asked not to be asked now."""
         if not self.is_spread:
             return [*self.endpoints]
         now = asyncio.get_running_loop().time()

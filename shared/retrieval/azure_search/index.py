@@ -210,13 +210,9 @@ class AzureSearchIndex:
         return {name: value for name, value in values.items() if name and value is not None}
 
     async def _ensure_index(self, documents: Iterable[Document]) -> Set[str]:
-        """Create the index if there is none, and check that it has the fields of these documents.
+        """Create the index if there is none, and return the fields of these documents that it lacks and can do without.
 
-        Returns:
-            The fields that it lacks and that need not be there.
-
-        Raises:
-            NotConfigured: it lacks a field, or takes vectors of another length.
+        Raises NotConfigured if it lacks a field that it needs, or takes vectors of another length.
         """
         used: set[str] = set()
         lengths: dict[str, int] = {}
@@ -232,8 +228,7 @@ class AzureSearchIndex:
     async def _get_existing(self) -> ExistingIndex | None:
         """The index as it exists in the service, read once; None if there is none.
 
-        Raises:
-            NotConfigured: the index cannot keep what ingestion needs.
+        Raises NotConfigured if the index cannot keep what ingestion needs.
         """
 
         async def get(client: SearchIndexClient) -> SearchIndex | None:

@@ -137,11 +137,7 @@ class DocumentWriter:
 
 
 def _read(content: bytes, keys: Collection[str]) -> list[_Result]:
-    """Read the results, one for each document.
-
-    Raises:
-        ValueError: the answer is malformed, or a document has no result.
-    """
+    """Read the results, one for each document; raise ValueError if one is missing, or the answer is malformed."""
     try:
         results = _decoder.decode(content).value
     except msgspec.DecodeError as exc:
