@@ -139,12 +139,12 @@ ORDER = """
 triggers
 app
 parts
+web
 runs
 turns
 service
 description
 playground
-web
 wire
 agents
 tools

@@ -26,6 +26,7 @@ from shared.turns.begin import acts, begin_turn
 from shared.wire.request_body import Body
 
 if TYPE_CHECKING:
+    from shared.runs.following import Report
     from shared.runs.journal import Live
     from shared.runs.registry import Runs
 
@@ -87,6 +88,8 @@ class Followed(msgspec.Struct, frozen=True):
     """Whether the run is the request's own; else the request decided about calls that an earlier run waited for."""
     forget: Callable[[], Awaitable[None]] | None = None
     """Deletes what is kept of the run."""
+    report: Callable[[float], Awaitable["Report"]] | None = None
+    """Waits for the end of a run that is kept, at most so many seconds, and returns how it stands then."""
 
     async def settled(self, seconds: float) -> Failed | None:
         """Wait for the first words as `RunningTurn.settled` does, if the run has begun here."""
@@ -169,7 +172,7 @@ async def begin(
         raise NotFound("There is no such approval, or it is not yours to see.")
     accepted = replace(accepted, request=replace(request, decisions=()))
     if runs and body:
-        return await _begin_kept(service, runs, accepted, arrival, body)
+        return await _begin_kept(runs, accepted, arrival, body)
     if request.is_later:
         raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
     encoded, turn = await begin_turn(
@@ -178,9 +181,7 @@ async def begin(
     return Followed(encoded, turn.batches, turn, turn.cancel)
 
 
-async def _begin_kept(
-    service: Service, runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body
-) -> Followed:
+async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Followed:
     from shared.runs.consents import chat_of
     from shared.runs.records import RunRequest, as_run
     from shared.runs.registry import NewRun
@@ -204,7 +205,7 @@ async def _begin_kept(
     if not arrival.is_waited_for:
         return _following(runs, await runs.accept(new), owner, accepted.request, None, outlives=True)
     run_id, live = await runs.begin(new, accepted, arrival.status_within, is_last_try=not arrival.tries_left)
-    encoded = live.request if live else (await runs.followers.request(run_id, service.settings))[1]
+    encoded = live.request if live else (await runs.followers.request(run_id))[1]
     return _following(runs, run_id, owner, encoded, live, outlives=arrival.outlives)
 
 
@@ -262,6 +263,10 @@ def _following(
                 async for batch in batches:
                     yield batch
 
+    async def report(seconds: float) -> "Report":
+        standing = await runs.ended(run_id, owner, seconds)
+        return await runs.followers.report(standing, owner)
+
     def leave() -> None:
         if live and not outlives:
             live.turn.stop(Stopped())
@@ -275,4 +280,5 @@ def _following(
         outlives=outlives,
         is_new=before is None,
         forget=partial(runs.delete, run_id, owner),
+        report=report,
     )

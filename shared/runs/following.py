@@ -2,19 +2,22 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from copy import replace
 from dataclasses import dataclass
 
 from shared.chat_types import ChatRequest
 from shared.errors import BegunAnew, NotFound, SwitchboardError
-from shared.events import ChatEvent, Failed
+from shared.events import AgentMessage, ChatEvent, Failed
 from shared.runs import ObjectStore, records
+from shared.runs.approvals import waiting_calls
 from shared.runs.claim import read_request
 from shared.runs.journal import Live, read_piece
 from shared.runs.live import STORED_SECONDS, cut_at_end, ended_in
 from shared.runs.running import with_chat
 from shared.settings import Settings
+from shared.tools.calls import KeptCall
 
 LOOK_SECONDS = 0.15
 """How often a journal is looked at for those who follow it elsewhere."""
@@ -35,6 +38,22 @@ class Standing:
     def has_stopped(self) -> bool:
         """Whether it has ended, or waits for a person."""
         return bool(self.result or self.state.waits)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a run stands, with what its reader is told until it has ended."""
+
+    standing: Standing
+    """The run."""
+    protocol: str = ""
+    """Name of the protocol of its request; empty if nothing has been said."""
+    request: ChatRequest | None = None
+    """Its request, for encoders; None if nothing has been said."""
+    events: Sequence[ChatEvent] = ()
+    """What has been said so far; of a run that has ended: nothing."""
+    calls: Sequence[KeptCall] = ()
+    """The calls that it waits for."""
 
 
 @dataclass(slots=True)
@@ -84,6 +103,7 @@ class Followers:
 
     Args:
         store: Keeps the runs.
+        settings: The settings of the app.
         lives: Those that go on in this process.
         find: Returns how a run stands, for its owner; one whose runner has died goes on then.
         mark: Tells a run's runner elsewhere that somebody follows it.
@@ -92,17 +112,19 @@ class Followers:
     def __init__(
         self,
         store: ObjectStore,
+        settings: Settings,
         lives: dict[str, Live],
         find: Callable[[str, str], Awaitable[Standing]],
         mark: Callable[[str], Awaitable[object]],
     ) -> None:
         self._store = store
+        self._settings = settings
         self.lives = lives
         self.find = find
         self._mark = mark
         self._looks: dict[_Place, asyncio.Task[_Look]] = {}
 
-    async def request(self, run_id: str, settings: Settings) -> tuple[records.RunRequest, ChatRequest]:
+    async def request(self, run_id: str) -> tuple[records.RunRequest, ChatRequest]:
         """Return the request of a run that its owner has found, as it is kept, and as encoders take it.
 
         Raises:
@@ -110,7 +132,7 @@ class Followers:
             BadRequest, NotAllowed, NotFound: the settings have changed, and no longer allow it.
         """
         kept, body = await read_request(self._store, run_id)
-        return kept, await with_chat(kept.accepted(body, settings).request, self._store, run_id)
+        return kept, await with_chat(kept.accepted(body, self._settings).request, self._store, run_id)
 
     async def follow(
         self,
@@ -201,6 +223,23 @@ class Followers:
     async def _begun_anew(self, run_id: str) -> Failed:
         kept, _ = await read_request(self._store, run_id)
         return Failed(BegunAnew(), kept.invocation_id)
+
+    async def report(self, standing: Standing, owner: str) -> Report:
+        """Return what the owner is told of a run: until it has ended, what its agents have said, and its open calls.
+
+        Raises:
+            InternalError: a piece of the journal is damaged.
+            SwitchboardError: as `request` raises it.
+        """
+        run_id, report = standing.run_id, Report(standing)
+        if standing.result:
+            return report
+        events = await self.so_far(run_id, owner)
+        if any(isinstance(event, AgentMessage) for event in events):
+            kept, request = await self.request(run_id)
+            report = replace(report, protocol=kept.protocol, request=request, events=events)
+        calls = await waiting_calls(self._store, run_id) if standing.state.waits else {}
+        return replace(report, calls=[*calls.values()])
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
         """Return the events of a run so far."""

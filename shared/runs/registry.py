@@ -73,7 +73,9 @@ class Runs:
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
         self.consents = Consents(runner.store, self._start_again, self.stop)
-        self.followers = Followers(runner.store, runner.lives, self.find_for_reader, self._mark_followed)
+        self.followers = Followers(
+            runner.store, runner.service.settings, runner.lives, self.find_for_reader, self._mark_followed
+        )
 
     async def check(self) -> PartHealth:
         """Check whether runs can be kept and started."""

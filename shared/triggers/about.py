@@ -14,9 +14,9 @@ from shared.chat_types import Json
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.runtime.features import is_there
 from shared.triggers.door import Call, Open, Route
-from shared.triggers.errors import json_response
 from shared.triggers.warm_up import warm_up_soon
 from shared.web.public_url import known_url
+from shared.web.responses import json_response
 from shared.wire.described import Answer, Description, describes
 from shared.wire.framing import encode_json
 from shared.wire.table import PROTOCOLS

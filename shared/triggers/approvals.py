@@ -17,7 +17,7 @@ from shared.chat_types import Decision, Json
 from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
 from shared.identity import may_approve
 from shared.triggers.door import Call, checked_first
-from shared.triggers.errors import json_response
+from shared.web.responses import json_response
 from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader, read_limit

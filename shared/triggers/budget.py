@@ -18,15 +18,21 @@ _SUBSCRIBER_BITS = 64
 """Leading bits of an IPv6 address that identify a subscriber, who can use all addresses with them (RFC 6177)."""
 
 
-def admit(request: Request, service: Service, caller: Caller, *, spends: bool = True) -> None:
-    """Count the request in its caller's budget, if limits are set; for one that spends no tokens these do not matter.
+def admit(request: Request, service: Service, key: str, *, spends: bool = True) -> None:
+    """Count the request in its caller's budget, if limits are set.
+
+    Args:
+        request: The request.
+        service: The parts of the app.
+        key: The key of the caller's budget, of `key_of`.
+        spends: Whether it spends tokens. If not, what is left of them does not matter.
 
     Raises:
         RateLimited: the caller, or all callers together, have reached a limit.
     """
     if service.ledger is None:
         return
-    admission = service.ledger.admit(key_of(request, service, caller), spends=spends)
+    admission = service.ledger.admit(key, spends=spends)
     request.state.admission = admission
     if admission.refusal:
         raise admission.refusal

@@ -25,7 +25,7 @@ from shared.history import (
 from shared.history.searching import find_chats
 from shared.history.sharing import stop_sharing
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
+from shared.web.responses import json_response
 from shared.wire import history_body as bodies
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
 from shared.wire.request_body import JsonReader

@@ -14,12 +14,12 @@ from shared.events import Failed
 from shared.guard import SafetyEvent as Event
 from shared.guard.companion import analyse
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
-from shared.web.streaming import (
+from shared.web.responses import (
     FIRST_PIECE_TIMEOUT_SECONDS,
     KEEP_ALIVE_SECONDS,
     TurnResponse,
     cancelled_on_disconnect,
+    json_response,
 )
 from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.protocol import ErrorText, error_record

@@ -13,7 +13,7 @@ from shared.errors import BadRequest, InternalError, NotConfigured, NotFound, To
 from shared.history import UNTITLED, Mode, Page, is_session_id
 from shared.triggers.chat_history import CHAT_ID, chats_that, delete_all_of
 from shared.triggers.door import Call, checked_first
-from shared.triggers.errors import json_response
+from shared.web.responses import json_response
 from shared.wire import demo_page as bodies
 from shared.wire.described import Answer, Description, Kind, Parameter, describes
 from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page

@@ -18,9 +18,9 @@ from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, TooLar
 from shared.identity import access_of, may_write
 from shared.service import Service
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
 from shared.triggers.uploads import BytesReader, ListedDocument, Upload, listed_json
+from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 
 _MOST_LISTED = 100

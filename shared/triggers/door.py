@@ -40,8 +40,10 @@ class Call(msgspec.Struct, frozen=True):
     """The HTTP request."""
     service: Service
     """The parts of the app."""
-    caller: Caller
-    """Who calls."""
+    asker: Asker
+    """Who calls, as turns know it."""
+    arrived: float
+    """When the request arrived, on the event loop's clock, in seconds."""
     held: ExitStack
     """Closed when the handler returns. A response that goes on afterwards takes its content over (`pop_all`)."""
 
@@ -49,6 +51,11 @@ class Call(msgspec.Struct, frozen=True):
     def settings(self) -> Settings:
         """The settings."""
         return self.service.settings
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls."""
+        return self.asker.caller
 
     @property
     def owner(self) -> str:
@@ -63,36 +70,17 @@ class Call(msgspec.Struct, frozen=True):
     @property
     def deadline(self) -> float:
         """When an answer has to be complete, on the event loop's clock, in seconds."""
-        return self.until(self.settings.chat_deadline_seconds)
-
-    def until(self, seconds: float) -> float:
-        """Return the time so many seconds after the request arrived, on the event loop's clock."""
-        arrived: float = self.request.state.arrived
-        return arrived + seconds
+        return self.arrived + self.settings.chat_deadline_seconds
 
     @property
     def invocation_id(self) -> str:
         """The platform's id of this invocation."""
-        return invocation_id(self.request)
+        return self.asker.invocation_id
 
     @property
     def own_url(self) -> str:
         """The URL below which the links of the answer are."""
-        return own_url(self.request, self.settings)
-
-    def asker(self) -> Asker:
-        """Return the caller as turns know one, and keep the token for tools that act on the caller's behalf."""
-        request, service = self.request, self.service
-        if service.caller_tokens:
-            service.caller_tokens.keep(self.caller, request.headers)
-        return Asker(
-            caller=self.caller,
-            budget_key=key_of(request, service, self.caller),
-            invocation_id=self.invocation_id,
-            accept_language=request.headers.get("accept-language", "")[:_LONGEST_ACCEPT_LANGUAGE],
-            trace_parent=request.headers.get("traceparent", ""),
-            base_url=self.own_url,
-        )
+        return self.asker.base_url
 
     async def read(self, choose: Callable[[], BodyReader], deadline: float | None = None) -> Body:
         """Read the body. It counts as memory that is used until `held` is closed.
@@ -208,11 +196,25 @@ async def _handle(route: Route | Open, request: Request) -> Response:
     if isinstance(route, Open):
         return await route.handler(request)
     service = await app.get_service()
-    caller = await service.identity.caller(request.headers)
+    asker = _asker(request, service, await service.identity.caller(request.headers))
     if route.counted:
-        admit(request, service, caller, spends=route.spends)
+        admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
-        return await route.handler(Call(request, service, caller, held))
+        return await route.handler(Call(request, service, asker, request.state.arrived, held))
+
+
+def _asker(request: Request, service: Service, caller: Caller) -> Asker:
+    """Return a caller as turns know one, and keep the token for tools that act on the caller's behalf."""
+    if service.caller_tokens:
+        service.caller_tokens.keep(caller, request.headers)
+    return Asker(
+        caller=caller,
+        budget_key=key_of(request, service, caller),
+        invocation_id=invocation_id(request),
+        accept_language=request.headers.get("accept-language", "")[:_LONGEST_ACCEPT_LANGUAGE],
+        trace_parent=request.headers.get("traceparent", ""),
+        base_url=own_url(request, service.settings),
+    )
 
 
 def own_url(request: Request, settings: Settings) -> str:

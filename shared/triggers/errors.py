@@ -1,4 +1,4 @@
-"""Responses that all handlers use: JSON documents, and errors in the shape of the request's protocol."""
+"""Error responses, in the shape of the request's protocol."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import errors
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import ChatRequest
 from shared.events import Failed
+from shared.web.responses import json_response
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, Record
-
-
-def json_response(document: Json, status: int = 200) -> Response:
-    """Make a response with a JSON document, which must not be cached."""
-    headers = {"cache-control": "no-store"}
-    return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 
 def error_response(error: errors.SwitchboardError, request: Request) -> Response:

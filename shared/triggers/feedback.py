@@ -12,8 +12,8 @@ from shared.chat_types import Json
 from shared.errors import BadRequest, NotAllowed, NotFound
 from shared.identity import may_read_verdicts
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
 from shared.verdicts import MOST_LISTED, Rating, VerdictStore
+from shared.web.responses import json_response
 from shared.wire import feedback_body as bodies
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
 from shared.wire.request_body import JsonReader

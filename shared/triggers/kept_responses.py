@@ -6,10 +6,9 @@ from pydantic_core import from_json
 from starlette.responses import Response
 
 from shared.errors import BadRequest, NotFound, Stopped
-from shared.service import Service
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
 from shared.triggers.reading_runs import followed, no_response, number_of, parts
+from shared.web.responses import json_response
 from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
 
 if TYPE_CHECKING:
@@ -22,29 +21,29 @@ _END_SECONDS = 5.0
 
 async def get_response(call: Call) -> Response:
     """Send a response, or the stream of it."""
-    service, runs = await parts()
+    _, runs = await parts()
     try:
         standing = await _find(runs, call)
         if call.request.query_params.get("stream") == "true":
             after = number_of(call.request.query_params.get("starting_after"))
             return await followed(call.settings, runs, call.owner, standing.run_id, after)
-        return await _shown(service, runs, standing)
+        return await _shown(runs, standing)
     except NotFound:
         raise no_response(call.id) from None
 
 
 async def cancel_response(call: Call) -> Response:
     """Stop a response that is made in the background."""
-    service, runs = await parts()
+    _, runs = await parts()
     run_id, owner = _run_id(call.id), call.owner
     try:
         standing = await _find(runs, call)
-        _, asked = await runs.followers.request(run_id, service.settings)
+        _, asked = await runs.followers.request(run_id)
         if not asked.is_later:
             raise BadRequest("Cannot cancel a synchronous response.")
         if standing.result is None:
             await runs.stop(run_id, owner)
-        return await _shown(service, runs, await runs.ended(run_id, owner, _END_SECONDS))
+        return await _shown(runs, await runs.ended(run_id, owner, _END_SECONDS))
     except NotFound:
         raise no_response(call.id) from None
 
@@ -67,12 +66,12 @@ async def _find(runs: "Runs", call: Call) -> "Standing":
     return await runs.find(run_id, call.owner)
 
 
-async def _shown(service: Service, runs: "Runs", standing: "Standing") -> Response:
+async def _shown(runs: "Runs", standing: "Standing") -> Response:
     result = standing.result
     if result and result.status == 200:
         headers = {"cache-control": "no-store", "content-type": "application/json"}
         return Response(bytes(result.body), headers=headers)
-    _, asked = await runs.followers.request(standing.run_id, service.settings)
+    _, asked = await runs.followers.request(standing.run_id)
     if result is None:
         return json_response(unfinished(asked, "in_progress" if standing.state.runner else "queued"))
     status = "cancelled" if result.status == Stopped.status else "failed"

@@ -23,11 +23,10 @@ from shared.settings import Settings
 from shared.triggers.budget import admit
 from shared.triggers.door import Call as HttpCall
 from shared.triggers.door import own_url
-from shared.triggers.errors import json_response
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, check_request
 from shared.turns.begin import context_of
 from shared.web.public_url import known_url
-from shared.web.streaming import KEEP_ALIVE_SECONDS, TurnResponse, until_disconnected
+from shared.web.responses import KEEP_ALIVE_SECONDS, TurnResponse, json_response, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.mcp import EXAMPLE, NO_OBJECT, Call, Reply, error_record, receive, sign_in_record
@@ -60,14 +59,14 @@ async def reply(call: HttpCall) -> Response:
     Raises:
         SwitchboardError: it is not served; a tool that fails is a reply.
     """
-    request, service, asker = call.request, call.service, call.asker()
+    request, service, asker = call.request, call.service, call.asker
     reader = partial(JsonReader, example=EXAMPLE, list_key=NO_OBJECT, any_value=True)
     received = receive(request.headers, (await call.read(reader)).json)
     if isinstance(received, Reply):
         return _response(received)
     request.state.error_record = partial(error_record, request_id=received.id)
     access = access_with_own(call.caller, call.settings)
-    admit(request, service, call.caller)
+    admit(request, service, asker.budget_key)
     context = context_of(service, asker, call.deadline, access, _PROTOCOL)
     work = _Work(request, service, asker, context, received)
     if received.progress is not None and received.tool.name == "ask":

@@ -37,8 +37,8 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.demo_page import DEMO_PROTOCOL, require_demo
 from shared.triggers.door import Call, checked_first
-from shared.triggers.errors import json_response
 from shared.triggers.uploads import ListedDocument, Upload, listed_json
+from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.multipart import FileFormReader
 from shared.wire.request_body import JsonReader

@@ -26,8 +26,8 @@ from shared.playground.static_files import StaticFile
 from shared.retrieval import Retriever, words_in_name
 from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
-from shared.triggers.errors import json_response
 from shared.web.byte_ranges import is_known
+from shared.web.responses import json_response
 from shared.wire.described import Answer, Description, Parameter, describes
 
 _OFF = "The playground is off here: PLAYGROUND=on turns it on."
@@ -180,7 +180,7 @@ async def get_playground_begin(call: Call) -> Response:
     For the playground's first screen: topics of documents that the caller may see, and which model answers.
     """
     service, settings = call.service, call.settings
-    deadline = call.until(_PATIENCE)
+    deadline = call.arrived + _PATIENCE
     context = RequestContext(call.invocation_id, deadline, call.caller, access_of(call.caller, settings))
     try:
         async with asyncio.timeout_at(context.deadline):

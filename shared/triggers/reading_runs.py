@@ -18,13 +18,13 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.approvals import approval_json
 from shared.triggers.door import own_url
-from shared.web.streaming import KEEP_ALIVE_SECONDS
+from shared.web.responses import KEEP_ALIVE_SECONDS
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
-    from shared.runs.following import Standing
+    from shared.runs.following import Report
     from shared.runs.registry import Runs
 
 _END_SECONDS = 5.0
@@ -98,7 +98,7 @@ async def followed(
     if after >= 0 and standing.state.journal:
         raise BegunAnew
     await runs.followers.so_far(run_id, owner)
-    asked, request = await runs.followers.request(run_id, settings)
+    asked, request = await runs.followers.request(run_id)
     protocol = PROTOCOLS[asked.protocol].with_errors_in(settings.messages_for)
     events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
@@ -107,23 +107,21 @@ async def followed(
 
 
 class Earlier:
-    """The caller's kept runs in one protocol, for requests that refer to them (`EarlierAnswers`).
+    """The caller's kept runs, for requests that refer to them (`EarlierAnswers`).
 
     Args:
         owner: Who asks.
-        protocol: Name of the protocol.
     """
 
-    def __init__(self, owner: str, protocol: str) -> None:
+    def __init__(self, owner: str) -> None:
         self._owner = owner
-        self._protocol = protocol
 
-    async def request(self, run_id: str) -> Mapping[str, Json] | None:
-        """Return the JSON of a run's request; None: there is no such run."""
+    async def request(self, run_id: str, protocol: str) -> Mapping[str, Json] | None:
+        """Return the JSON of a run's request; None: there is no such run in the protocol of this name."""
         _, runs = await parts()
         with suppress(NotFound):
             request, body = await runs.request(run_id, self._owner)
-            return body.json if request.protocol == self._protocol else None
+            return body.json if request.protocol == protocol else None
         return None
 
     async def answer(self, run_id: str) -> Json:
@@ -145,48 +143,30 @@ def address_of(request: Request, settings: Settings, run_id: str) -> str:
     return f"{own_url(request, settings)}/{path}/{run_id}"
 
 
-async def shown_later(request: Request, run_id: str, owner: str, seconds: float) -> Response:
-    """Show a run when it has ended, or after so many seconds as it stands then."""
-    _, runs = await parts()
-    return await shown(request, runs, await runs.ended(run_id, owner, seconds), owner)
-
-
-async def shown(request: Request, runs: "Runs", standing: "Standing", owner: str) -> Response:
+def shown(request: Request, settings: Settings, report: "Report") -> Response:
     """Show a run: its answer if it has ended, else how it stands.
 
     A run that has not ended is always a 202 with the same headers, and one that has ended never is: workflows of Logic
     Apps poll by the first, and end at anything else.
     """
     headers = {"cache-control": "no-store", "content-type": "application/json"}
-    if standing.result:
-        return Response(bytes(standing.result.body), standing.result.status, headers)
-    settings = app.get_settings()
-    headers |= {
-        "location": address_of(request, settings, standing.run_id),
-        "retry-after": str(RETRY_AFTER_SECONDS),
-    }
-    created = datetime.fromtimestamp(standing.state.created, UTC).isoformat(timespec="seconds")
+    state, result, run_id = report.standing.state, report.standing.result, report.standing.run_id
+    if result:
+        return Response(bytes(result.body), result.status, headers)
+    headers |= {"location": address_of(request, settings, run_id), "retry-after": str(RETRY_AFTER_SECONDS)}
+    said: Iterable[list[Json]] = ()
+    if report.request:
+        said = documents_of(PROTOCOLS[report.protocol], report.request, report.events)
+    created = datetime.fromtimestamp(state.created, UTC).isoformat(timespec="seconds")
     record: Json = {
-        "id": standing.run_id,
-        "status": "waiting" if standing.state.waits else "running" if standing.state.runner else "queued",
+        "id": run_id,
+        "status": "waiting" if state.waits else "running" if state.runner else "queued",
         "created": created.replace("+00:00", "Z"),
-        "messages": [item for said in await _said(runs, standing.run_id, owner, settings) for item in said],
+        "messages": [item for documents in said for item in documents],
     }
-    if standing.state.waits:
-        from shared.runs.approvals import waiting_calls
-
-        calls = await waiting_calls(runs.consents.store, standing.run_id)
-        record["approvals"] = [cast("Json", approval_json(call)) for call in calls.values()]
+    if state.waits:
+        record["approvals"] = [cast("Json", approval_json(call)) for call in report.calls]
     return Response(encode_json(record), 202, headers)
-
-
-async def _said(runs: "Runs", run_id: str, owner: str, settings: Settings) -> list[list[Json]]:
-    """Return the agents' messages so far, each in the protocol of the request."""
-    events = await runs.followers.so_far(run_id, owner)
-    if not any(isinstance(event, AgentMessage) for event in events):
-        return []
-    asked, request = await runs.followers.request(run_id, settings)
-    return [*documents_of(PROTOCOLS[asked.protocol], request, events)]
 
 
 def documents_of(protocol: Protocol, request: ChatRequest, events: Iterable[ChatEvent]) -> Iterator[list[Json]]:

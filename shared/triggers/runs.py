@@ -29,7 +29,7 @@ from shared.events import CompletionStarted
 from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_response, require_runs, shown
-from shared.web.streaming import KEEP_ALIVE_SECONDS
+from shared.web.responses import KEEP_ALIVE_SECONDS
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.framing import SSE, encode_json
 from shared.wire.run_body import PENDING
@@ -77,7 +77,8 @@ async def get_run(call: Call) -> Response:
     202 until it has ended; then what the request would have been answered with, or the answer's own error.
     """
     _, runs = await parts()
-    return await shown(call.request, runs, await runs.find(id_of(call), call.owner), call.owner)
+    standing = await runs.find(id_of(call), call.owner)
+    return shown(call.request, call.settings, await runs.followers.report(standing, call.owner))
 
 
 @describes(_GET)
@@ -189,7 +190,7 @@ async def follow_batch(call: Call) -> Response:
     await runs.followers.so_far(run_id, owner)  # a journal that is damaged is no stream
     seen = int(last) if last.isascii() and last.isdecimal() and len(last) <= 6 else 0
     headers = {"cache-control": "no-cache", "content-type": "text/event-stream"}
-    return StreamingResponse(_messages(call.settings, runs, owner, run_id, seen), headers=headers)
+    return StreamingResponse(_messages(runs, owner, run_id, seen), headers=headers)
 
 
 def queue_of(environment: Mapping[str, str]) -> str | None:
@@ -224,9 +225,9 @@ def id_of(call: Call) -> str:
     return call.id.replace("-", "").lower()
 
 
-async def _messages(settings: Settings, runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:
+async def _messages(runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:
     """Yield the events of a team's run after a message. A client that leaves ends this, and not the run."""
-    asked, request = await runs.followers.request(run_id, settings)
+    asked, request = await runs.followers.request(run_id)
     protocol, turn, number = PROTOCOLS[asked.protocol], CompletionStarted("", 0, "team"), 0
     try:
         async for batch in runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS):

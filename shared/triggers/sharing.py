@@ -11,7 +11,7 @@ from shared.history import HistoryStore
 from shared.history.sharing import read_shared, share, stop_sharing
 from shared.triggers.chat_history import CHAT_ID, of_history
 from shared.triggers.door import Call
-from shared.triggers.errors import json_response
+from shared.web.responses import json_response
 from shared.wire.described import Answer, Parameter, Time, describes
 from shared.wire.history_body import shared_json
 

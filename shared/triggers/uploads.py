@@ -16,7 +16,8 @@ from shared.documents import Rights, StoredDocument
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
 from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
-from shared.triggers.errors import invocation_id, json_response
+from shared.triggers.errors import invocation_id
+from shared.web.responses import json_response
 from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 

@@ -159,7 +159,8 @@ def turn_events(
         events = _of_turn(service, asked, context, agent, rules, team=team)
         return _guarded(events, asked, context, rules, team=team)
 
-    request = without_errors(without_links(request, links) if links else request)
+    request = without_links(request, links) if links else request
+    request = without_errors(request)
     events = begin_without_refused(begin, request)
     events = record(events, request, context, service.history, service.verdicts)
     if service.tracing:

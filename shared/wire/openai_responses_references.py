@@ -16,6 +16,7 @@ from shared.wire.openai_responses_body import APPROVAL, decisions_in
 from shared.wire.protocol import EarlierAnswers
 from shared.wire.request_body import BODY_LIMIT, Body
 
+_PROTOCOL = "openai-responses"
 _NO_PREVIOUS = "previous_response_id: Previous response with id"
 """As OpenAI words it, after the key."""
 _ITEM = re.compile("^(msg|fc|mcp)_")
@@ -56,7 +57,7 @@ async def completed(body: Body, kept: EarlierAnswers | None) -> Body:
 async def _conversation(kept: EarlierAnswers, response_id: str) -> list[Json]:
     """Return the items of a response: those of its request, and those of its answer, unless it failed."""
     run_id = response_id.removeprefix("resp_")
-    if (request := await kept.request(run_id)) is None:
+    if (request := await kept.request(run_id, _PROTOCOL)) is None:
         raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' not found.")
     if (answer := await kept.answer(run_id)) is None:
         raise BadRequest(f"{_NO_PREVIOUS} '{response_id[:100]}' has no answer yet.")

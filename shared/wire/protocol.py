@@ -75,10 +75,10 @@ def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
 
 
 class EarlierAnswers(TypingProtocol):
-    """Reads the caller's kept runs in a protocol, for requests that refer to them."""
+    """Reads the caller's kept runs, for requests that refer to them."""
 
-    async def request(self, run_id: str) -> Mapping[str, Json] | None:
-        """Return the JSON of a run's request; None: there is no such run."""
+    async def request(self, run_id: str, protocol: str) -> Mapping[str, Json] | None:
+        """Return the JSON of a run's request; None: there is no such run in the protocol of this name."""
         ...
 
     async def answer(self, run_id: str) -> Json:

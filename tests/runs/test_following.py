@@ -100,7 +100,7 @@ def followers(store: Counted, live: Live | None = None, *, journal: int = 0) -> 
     async def mark(run_id: str) -> None:
         assert run_id == RUN
 
-    return Followers(store, {RUN: live} if live else {}, find, mark)
+    return Followers(store, Settings(), {RUN: live} if live else {}, find, mark)
 
 
 def going(store: FolderObjects, events: AsyncGenerator[ChatEvent], journal: int = 0) -> Live:

@@ -1,13 +1,20 @@
-"""Streams the response of a running turn, and cancels the turn when the caller disconnects."""
+"""Makes responses: of a JSON document, and of a run, which is cancelled when the caller disconnects."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
+from typing import Protocol as TypingProtocol
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
+
+from shared.chat_types import Json
+from shared.core.fold import fold
+from shared.runs.begin import Followed
+from shared.wire.framing import encode_json
+from shared.wire.protocol import Protocol, stream_bytes
 
 FIRST_PIECE_TIMEOUT_SECONDS = 2.0
 """Longest wait for the first piece of an answer before the status is sent, in seconds."""
@@ -15,7 +22,42 @@ KEEP_ALIVE_SECONDS = 15.0
 """Time without a record after which a stream sends a keep-alive, in seconds: Azure closes idle responses."""
 
 
-class _Cancellable(Protocol):
+def json_response(document: Json, status: int = 200) -> Response:
+    """Make a response with a JSON document, which must not be cached."""
+    headers = {"cache-control": "no-store"}
+    return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
+
+
+async def respond(request: Request, protocol: Protocol, followed: Followed, *, team: bool) -> Response:
+    """Answer with what comes of a run: with a stream if the request or the protocol wants one, else whole.
+
+    A stream waits for its first piece before its status is sent, so that an early failure gets its own status.
+
+    Args:
+        request: The HTTP request.
+        protocol: The protocol of the answer.
+        followed: The run.
+        team: Whether the route is of a team, so that the whole answer has a document of each agent.
+
+    Raises:
+        SwitchboardError: there is no answer, and its client is not told so inside one.
+    """
+    encode = protocol.team_answer if team else protocol.answer
+    async with cancelled_on_disconnect(request, followed):
+        if not (followed.request.stream or protocol.answer is None or encode is None):
+            answer = await fold(followed.events(), filter_ends=protocol.filter_ends)
+            return json_response(encode(followed.request, answer))
+        failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
+    if failure and not protocol.sends_inside(failure.error, followed.request):
+        raise failure.error
+    lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS))
+    headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
+    if followed.outlives:
+        return StreamingResponse(lines, headers={"cache-control": "no-cache", **headers})
+    return TurnResponse(lines, headers, followed)
+
+
+class _Cancellable(TypingProtocol):
     """A turn or a task."""
 
     def cancel(self) -> object:
