@@ -172,7 +172,7 @@ class OpenAIChatModel:
         }
 
     def _limit(self, reader: ChunkReader, first: float) -> float:
-        """Time limit for the next bytes, on the loop's clock: `first` for the first piece, later what has come decides."""
+        """Return until when the next bytes have to come, on the loop's clock; `first` counts for the first piece."""
         now, timeouts = asyncio.get_running_loop().time(), self._service.timeouts
         if reader.is_complete:
             return now + timeouts.ending

@@ -33,7 +33,7 @@ async def main():
         "path": "/api/content/" + name,
         "path_params": {"path": name},
         "query_string": b"",
-        "headers": [(b"x-ms-invocation-id", b"1"), *(tuple(part.encode() for part in header.split(": ")) for header in headers)],
+        "headers": [tuple(part.encode() for part in one.split(": ")) for one in ("x-ms-invocation-id: 1", *headers)],
     }
     response = await answer(Route("content", method, "content/{*path}", get_content), Request(scope))
     body = b""
