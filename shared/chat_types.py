@@ -291,7 +291,7 @@ class JsonForm(msgspec.Struct, frozen=True):
 
 
 MAX_CHAT_NAME = 200
-"""Characters of a client's name for a chat, beyond which it is none."""
+"""Maximum characters of a client's name for a chat; a longer one is ignored."""
 
 
 class ChatState(msgspec.Struct, frozen=True):

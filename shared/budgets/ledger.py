@@ -22,7 +22,7 @@ _MOST_REMEMBERED = 100_000
 _MOST_EXCHANGED = 200
 """Maximum number of callers whose counts are exchanged with other instances at once; the others follow."""
 SHARE = 10
-"""Counts are reported at once when those that other instances do not know reach this part (1/10) of a limit."""
+"""Counts are reported at once when 1/10 of a limit was counted here that other instances do not know of yet."""
 REPORTED_SECONDS = 15.0
 """Maximum time in seconds until the other instances know what was counted here."""
 _MOST_WAITING = 10_000

@@ -51,7 +51,7 @@ def has_same_content(known: str | None, other: str) -> bool:
 
 
 def has_version(origin: Origin, known: str | None, version: str, dependencies: Sequence[str]) -> bool:
-    """Whether a fingerprint stands for this version and origin. If False, the bytes may still be the same."""
+    """Whether a fingerprint was made of this version and origin. The same bytes can come as another version, too."""
     found = _FINGERPRINT.fullmatch(known or "")
     return found is not None and is_from(origin, found[0]) and found[2] == _hash(version, dependencies)
 

@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NOT_COVERED = re.compile(r"[eE][+-]|[ymdhsgbYMDHSGB]|/|@")
-"""Powers of ten, dates, words such as General, fractions and texts, outside of quotes."""
+"""Marks of formats that are not handled here: powers of ten, dates, words such as General, fractions and texts."""
 LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _LONGEST_CODE = 255
 """Characters of a format; Excel takes no longer ones."""

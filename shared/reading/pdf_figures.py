@@ -24,7 +24,7 @@ _MOST_HEAD_LINES = 5
 _WIDEST_HEAD_GAP = 1.6
 """Distance between a head and what is below it, at most, in line heights."""
 _BESIDE = 1.3
-"""Overlap of a label with the first row, whose reference to a note is raised, at most, in line heights."""
+"""How far a label may overlap the first row, in line heights: that row may have a raised number of a note."""
 _LONGEST_HEAD = 80
 """Characters of a text in a head."""
 _NEAR = 0.6
@@ -82,9 +82,9 @@ def joined_text(texts: Iterable[str]) -> str:
 
 
 def with_heads(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
-    """Add to a table the lines right above it that name its columns, although their gaps are elsewhere than its rows'.
+    """Add to a table the lines right above it that name its columns, even if they are not aligned with its rows.
 
-    A line that names the first row or rows alone may be between.
+    A line that belongs to the first rows alone, such as their label, may stand between.
     """
     found: list[Sequence[Word] | Table] = []
     for line in lines:

@@ -258,7 +258,8 @@ class Followers:
     async def _look_alone(self, place: _Place, pause: float) -> _Look:
         try:
             await asyncio.sleep(pause)
-            standing = await self.find(place.run_id, place.owner)  # before its events: with a result, all are there
+            # Read before the events: if there is a result, all events are there.
+            standing = await self.find(place.run_id, place.owner)
             journal = standing.state.journal
             piece, events = place.piece if place.journal in (None, journal) else 0, list[ChatEvent]()
             while (found := await read_piece(self._store, place.run_id, journal, piece)) is not None:

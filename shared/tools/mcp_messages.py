@@ -15,7 +15,7 @@ from shared.chat_types import Json
 from shared.runtime.version import VERSION
 
 MODERN = "2026-07-28"
-"""The revision whose requests stand alone."""
+"""The revision without sessions: each request says all that the server has to know."""
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions that begin with `initialize`, newest first."""
 CLIENT = {"name": "switchboard", "version": VERSION}

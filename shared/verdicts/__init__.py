@@ -99,7 +99,7 @@ def new_answer_id() -> str:
 
 
 def oldest_id() -> str:
-    """Return what the ids of answers are above that can still be judged."""
+    """Return the lower limit of the ids of answers that can still be judged; an id begins with its time."""
     before = datetime.now(UTC) - timedelta(days=RETENTION_DAYS)
     return f"{int(before.timestamp() * 1000):012x}"
 

@@ -15,7 +15,7 @@ _LONGEST_TEXT = 2_000
 _CHARACTERS_EACH = 40
 """Maximum characters of a text for each letter of a language's own: a formula can have a Greek letter too."""
 _LONGEST_GREETING = 4
-"""Maximum words of a message whose language is that of its greeting."""
+"""Maximum words of a message whose language is taken from a greeting in it."""
 _LEAST_SHARE = 0.25
 """Share of a text's words that are stop words of its language, at least: Swahili has some that are Spanish ones."""
 
