@@ -121,7 +121,7 @@ def _values(function: FunctionType, names: set[str]) -> Iterator[Any]:
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     for value in [*values, *cells]:
         found = value if isinstance(value, FunctionType | type) else type(value)
-        if _is_followed(found.__module__):
+        if _is_followed(found.__module__ or ""):
             yield found
 
 

@@ -30,7 +30,7 @@ def main() -> int:
         type=Path,
         action="append",
         metavar="FILE",
-        help="a policy; more than once for several, of which the first gives the words of inline policies",
+        help="a policy; more than once for several",
     )
     parser.add_argument("--faults", default="", help="what goes wrong, such as delay=0.2,stop-after=3")
     parser.add_argument("--until-stdin-closes", action="store_true", help="end with the process that started this one")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from local.rai_service.patterns import Match, Search
 from local.rai_service.policy import HARM_CATEGORY, Policy, Task
-from shared.guard import AnalysisResult, Buffer, Finding, Place, SafetyEvent, Side, Watermark
+from shared.guard import NO_MODEL, AnalysisResult, Buffer, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.payloads import PayloadReader
 
 _MEDIUM_FROM, _HIGH_FROM = 2, 5
@@ -131,7 +131,7 @@ def _not_found_by(task: Task) -> Finding:
         severity=0,
         risk_level=_risk_level(task, 0),
         blocking=False,
-        result="OK" if task.known else "NoModel",
+        result="OK" if task.known else NO_MODEL,
     )
 
 

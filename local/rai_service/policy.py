@@ -31,7 +31,7 @@ class Task:
     blocks_from: Mapping[Side, int | None]
     """Lowest severity that blocks, by side; None if none does. A side that is missing is not searched."""
     known: bool = True
-    """Whether the policy has words for it."""
+    """Whether the service has a model for it; else it answers `NoModel`."""
 
     @property
     def name(self) -> str:
@@ -100,6 +100,7 @@ class _File(_Model):
     lag_bytes: int = Field(default=0, ge=0, le=100_000)
     harm_categories: dict[_HarmName, _HarmCategory] = {}
     detections: dict[_DetectionName, _Detection] = {}
+    without_model: tuple[_DetectionName, ...] = ()
 
 
 def load_policy(path: Path) -> Policy:
@@ -133,6 +134,8 @@ def _policy(file: _File) -> Policy:
         name = key.upper()
         tasks[name] = Task(name, "", {side: 0 if does else None for side, does in blocks.items()})
         found += [(pattern, name, 0) for pattern in _compiled(detection, f"detections.{key}")]
+    for key in file.without_model:
+        tasks[key.upper()] = Task(key.upper(), "", dict.fromkeys(Side), known=False)
     return Policy(
         name=file.name,
         lag_bytes=file.lag_bytes,

@@ -10,16 +10,14 @@ import grpc.aio
 
 from local.rai_service.analysis import SessionAnalysis
 from local.rai_service.faults import NONE, Faults
-from local.rai_service.inline_policy import apply_inline_policy
 from local.rai_service.policy import Policy
-from local.rai_service.wire import decode_request, encode_response
+from local.rai_service.wire import Received, decode_request, encode_response
 from shared.errors import BadRequest
 from shared.guard import Buffer, Completion, SafetyEvent
 from shared.guard.rai.wire import (
     METHOD,
     SERVICE,
     Commit,
-    InlinePolicy,
     MalformedMessage,
     PolicyName,
     Stop,
@@ -55,13 +53,12 @@ class ReferenceService:
     """Answers sessions by its policies.
 
     Args:
-        policies: The words of the first are used for inline policies.
+        policies: Those that a session may name.
         faults: Faults of every session.
     """
 
     def __init__(self, policies: Sequence[Policy], faults: Faults) -> None:
         self._policies: Mapping[str, Policy] = {policy.name: policy for policy in policies}
-        self._words = policies[0]
         self._faults = faults
 
     async def analyze(self, requests: AsyncIterator[bytes], context: _Context) -> AsyncIterator[bytes]:
@@ -95,7 +92,7 @@ class ReferenceService:
             if isinstance(message, Stop):
                 yield Completion("END_REASON_STOPPED")
                 return
-            if isinstance(message, PolicyName | InlinePolicy):
+            if isinstance(message, PolicyName):
                 if analysis:
                     raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, "A session has one policy, at its beginning.")
                 analysis = SessionAnalysis(self._policy(message))
@@ -108,12 +105,7 @@ class ReferenceService:
             yield event
         yield Completion("END_REASON_END_OF_STREAM")
 
-    def _policy(self, message: PolicyName | InlinePolicy) -> Policy:
-        if isinstance(message, InlinePolicy):
-            try:
-                return apply_inline_policy(message.policy, self._words)
-            except BadRequest as exc:
-                raise _Refused(grpc.StatusCode.INVALID_ARGUMENT, exc.message) from exc
+    def _policy(self, message: PolicyName) -> Policy:
         if message.name not in self._policies:
             known = ", ".join(self._policies)
             raise _Refused(grpc.StatusCode.NOT_FOUND, f"There is no policy of this name; there are: {known}.")
@@ -133,7 +125,7 @@ class ReferenceService:
             sent += 1
 
 
-def _decoded(data: bytes) -> PolicyName | InlinePolicy | Buffer | Commit | Stop:
+def _decoded(data: bytes) -> Received:
     try:
         return decode_request(data)
     except MalformedMessage as exc:

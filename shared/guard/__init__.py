@@ -56,6 +56,19 @@ class Place(msgspec.Struct, frozen=True):
     """Index of the content in it, from 0."""
 
 
+NO_MODEL = "NoModel"
+"""Result of a task for which the service has no model: it did not look."""
+
+
+SEVERITIES = ("safe", "low", "medium", "high")
+"""Azure's names of severities; each stands for two of the eight numbers."""
+
+
+def severity_name(severity: int) -> str:
+    """Azure's name of a severity from 0 to 7."""
+    return SEVERITIES[min(max(severity, 0), 7) // 2]
+
+
 class Finding(msgspec.Struct, frozen=True):
     """Result of one task of the policy for a range of text."""
 
@@ -66,13 +79,23 @@ class Finding(msgspec.Struct, frozen=True):
     detected: bool
     """Whether the range has it."""
     severity: int
-    """0 to 7."""
+    """1 to 5 in rai-aoai-alignment-mode; 0 to 7 elsewhere."""
     risk_level: str
-    """`LOW`, `MEDIUM` or `HIGH`; empty for a task without severities."""
+    """What the service calls the severity: `LOW`, `MEDIUM` or `HIGH`, and Azure also `SAFE`; empty for a task without
+    severities."""
     blocking: bool
     """Whether the policy forbids it."""
     result: str = "OK"
-    """`OK`, or `NoModel` if the service has no model for the task and did not look."""
+    """`OK` or `NO_MODEL`."""
+
+    @property
+    def severity_word(self) -> str:
+        """One of `SEVERITIES`: the service's own word, since scales differ; by the number if there is none."""
+        word = self.risk_level.lower()
+        if word not in SEVERITIES:
+            return severity_name(self.severity)
+        # The service calls LOW also what it did not find.
+        return word if self.detected or self.severity or word != "low" else "safe"
 
 
 class AnalysisResult(msgspec.Struct, frozen=True):

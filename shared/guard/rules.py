@@ -12,7 +12,7 @@ from typing import Literal, cast
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, TooLarge
 from shared.events import Thought
-from shared.guard import Finding, SafetyService, Side
+from shared.guard import SEVERITIES, Finding, SafetyService, Side
 from shared.guard.chat_payloads import ANSWER, prompt_texts
 from shared.guard.check import Check
 
@@ -24,8 +24,6 @@ REFUSED = {
 EARLIER_REFUSED = "The safety check refused an earlier message of this chat, not the last one. Start a new chat."
 """Error message for a conversation with a refused message before the question."""
 
-_SEVERITIES = ("safe", "low", "medium", "high")
-"""Azure's names of severities; each stands for two of the eight numbers."""
 _HARMS = {"hate": "hate", "selfharm": "self_harm", "sexual": "sexual", "violence": "violence"}
 """Azure's names of the categories that have a severity, by the names in lower case without separators."""
 
@@ -137,7 +135,7 @@ def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:
         name = _name(finding)
         result: Results = {"filtered": finding.blocking and enforced}
         if name in _HARMS.values():
-            result["severity"] = _SEVERITIES[min(max(finding.severity, 0), 7) // 2]
+            result["severity"] = finding.severity_word
         else:
             result["detected"] = finding.detected
         results = merged(results, {name: result})
@@ -173,9 +171,9 @@ def _worse(one: Results, other: Results) -> Results:
     for key in ("filtered", "detected"):
         if key in one or key in other:
             worse[key] = bool(one.get(key)) or bool(other.get(key))
-    words = [cast("str", word) for result in (one, other) if (word := result.get("severity")) in _SEVERITIES]
+    words = [cast("str", word) for result in (one, other) if (word := result.get("severity")) in SEVERITIES]
     if words:
-        worse["severity"] = max(words, key=_SEVERITIES.index)
+        worse["severity"] = max(words, key=SEVERITIES.index)
     return worse
 
 

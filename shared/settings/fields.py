@@ -236,8 +236,8 @@ class SettingsFields(_Fields):
     """The RAI service: `https://…` for TLS with the app's identity; `host:port` on this machine, without TLS; or
     `http://host:port` on another one, to which texts are then sent unencrypted."""
     rai_policy: str = "default"
-    """The policy to check against: the name of a policy of the RAI service (Azure AI Content Safety has only
-    `default`), or the path of a JSON file (ending in `.json`) with one."""
+    """The policy to check against: its name at the RAI service. Azure AI Content Safety has `default`, or takes the
+    path of a JSON file (ending in `.json`)."""
     rai_on_error: Literal["block", "allow"] | None = None
     """What to do when the safety service cannot be reached, does not answer in time or gives an invalid answer. Absent:
     `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""

@@ -60,8 +60,8 @@ class SafetyHarm(TypedDict):
 
     harmCategory: Annotated[str, Field(description="The kind of harm, such as 'HATE'.")]
     isDetected: bool
-    severity: Annotated[int, Field(description="0 to 7.")]
-    riskLevel: Annotated[str, Field(description="'LOW', 'MEDIUM' or 'HIGH'.")]
+    severity: Annotated[int, Field(description="The service's number: 1 to 5 or 0 to 7.")]
+    riskLevel: Annotated[str, Field(description="'LOW', 'MEDIUM' or 'HIGH'; of Azure AI Content Safety also 'SAFE'.")]
 
 
 class SafetyFinding(TypedDict):

@@ -42,30 +42,30 @@ async def test_a_safe_answer_comes_whole_and_tells_of_its_check(safe: Guarded, p
     assert status == 200
     assert text_of(json.loads(answer)) == f"All € is {NOTED} well. 👩‍👩‍👧"
     assert '"Safety"' in answer
-    assert '"severity":"low"' in answer
+    assert '"severity":"medium"' in answer
     safe.openai.reply("All € is", f" {NOTED}", " well. 👩‍👩‍👧")
     status, stream = await safe.post(f"/{protocol}/chat/stream", f"Why {NOTED}?")
     assert status == 200
     assert '"Safety"' in stream
-    assert '"severity":"low"' in stream
+    assert '"severity":"medium"' in stream
     assert '"error"' not in stream
 
 
 async def test_results_are_where_the_choices_protocol_has_them(safe: Guarded) -> None:
-    low = {"violence": {"filtered": False, "severity": "low"}}
+    medium = {"violence": {"filtered": False, "severity": "medium"}}
     safe.openai.reply(f"{NOTED} is allowed.")
     _, answer = await safe.post("/rag-chat/chat", NOTED)
     whole = json.loads(answer)
-    assert whole["choices"][0]["content_filter_results"] == low
-    assert whole["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": low}]
+    assert whole["choices"][0]["content_filter_results"] == medium
+    assert whole["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": medium}]
     safe.openai.reply(f"{NOTED} is allowed.")
     _, stream = await safe.post("/rag-chat/chat/stream", NOTED)
     chunks = records(stream)
     assert [chunk["prompt_filter_results"] for chunk in chunks if "prompt_filter_results" in chunk] == [
-        [{"prompt_index": 0, "content_filter_results": low}]
+        [{"prompt_index": 0, "content_filter_results": medium}]
     ]
     last = next(chunk["choices"][0] for chunk in chunks if chunk["choices"][0]["finish_reason"])
-    assert last["content_filter_results"] == low
+    assert last["content_filter_results"] == medium
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -49,7 +49,7 @@ async def test_a_forbidden_message_is_an_error_and_the_others_answer(safe: Guard
     assert BAD not in text
     alpha, beta = of("Alpha", text, path), of("Beta", text, path)
     assert f"Alpha is {NOTED}." in alpha
-    assert '"severity": "low"' in alpha
+    assert '"severity": "medium"' in alpha
     assert '"Safety"' in alpha
     assert "Beta on" not in beta
     assert "content_filter" in beta

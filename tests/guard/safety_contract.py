@@ -107,6 +107,17 @@ class SafetyContract:
         assert finding.risk_level in {"LOW", "MEDIUM", "HIGH"}
         assert all(offset <= found.start for offset in watermarks(events, said(1)))
 
+    async def test_what_its_events_say_fits_together(self, service: SafetyService) -> None:
+        """Numbers that are other ones show here: unknown fields raise, and exchanged ones contradict each other."""
+        text = f"{SAFE} {self.unsafe}"
+        events = [*await analyze(service, prompt(text)), *await analyze(service, chunk(text))]
+        assert {event.place for event in blocks(events)} == {said(0), ANSWER}
+        for finding in (finding for event in events if isinstance(event, AnalysisResult) for finding in event.findings):
+            assert finding.kind == finding.kind.upper() != ""
+            assert finding.detected or not finding.blocking
+            assert finding.severity > 1 or finding.risk_level not in {"MEDIUM", "HIGH"}
+            assert finding.detected or finding.severity < 2
+
     @pytest.mark.parametrize("size", [1, 3, 1000])
     async def test_a_safe_answer_in_chunks_is_cleared_to_its_end(self, service: SafetyService, size: int) -> None:
         events = await analyze(service, prompt("Hello"), *map(chunk, pieces(SAFE, size)))

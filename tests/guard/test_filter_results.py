@@ -17,6 +17,22 @@ def test_severities_have_azures_words(severity: int, word: str) -> None:
     assert filter_results([found("HATE", severity)], enforced=True) == {"hate": {"filtered": False, "severity": word}}
 
 
+@pytest.mark.parametrize(
+    ("severity", "risk", "word"),
+    [
+        (3, "HIGH", "high"),
+        (1, "LOW", "low"),
+        (5, "MEDIUM", "medium"),
+        (0, "LOW", "safe"),
+        (2, "SAFE", "safe"),
+        (6, "SEVERE", "high"),
+    ],
+)
+def test_the_services_own_word_counts(severity: int, risk: str, word: str) -> None:
+    finding = Finding("HARM_CATEGORY", "HATE", severity > 0, severity, risk, blocking=False)
+    assert filter_results([finding], enforced=True) == {"hate": {"filtered": False, "severity": word}}
+
+
 @pytest.mark.parametrize("name", ["SELF_HARM", "SELFHARM", "selfHarm", "self-harm", "Self harm"])
 def test_categories_have_azures_names(name: str) -> None:
     assert list(filter_results([found(name)], enforced=True)) == ["self_harm"]

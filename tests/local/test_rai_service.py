@@ -30,7 +30,6 @@ from shared.guard.rai.wire import (
     Stop,
     decode_response,
     encode_request,
-    read_policy,
 )
 from tests.kinds import one_in
 from tests.local.running_host import REPOSITORY, RunningHost, refused_host, running_host
@@ -125,22 +124,6 @@ async def test_results_come_while_the_client_still_sends() -> None:
         assert await say(call) == [END]
 
 
-async def test_a_policy_can_come_along() -> None:
-    written = {
-        "taskSettings": [
-            {
-                "settingEnabled": True,
-                "kind": "harmCategory",
-                "harmCategoryTaskSetting": {"harmCategory": "violence"},
-                "blockingCriteria": {"enabled": True, "kind": "severity", "allowedSeverity": 0},
-            }
-        ]
-    }
-    async with called() as call:
-        events = await say(call, read_policy(json.dumps(written)), prompt("a weapon"))
-    assert [event.blocking for event in events if isinstance(event, AnalysisResult)] == [True]
-
-
 async def test_a_client_can_stop_the_analysis() -> None:
     async with called() as call:
         assert await say(call, DEFAULT, prompt("Hello"), Stop()) == [Completion("END_REASON_STOPPED")]
@@ -156,11 +139,6 @@ async def test_a_client_can_stop_the_analysis() -> None:
             [DEFAULT, Buffer(Side.PROMPT, Api.CHAT_COMPLETION, "secret")],
             grpc.StatusCode.INVALID_ARGUMENT,
             "not JSON",
-        ),
-        (
-            [read_policy('{"taskSettings": [{"settingEnabled": true}]}')],
-            grpc.StatusCode.INVALID_ARGUMENT,
-            "neither a kind nor",
         ),
     ],
 )

@@ -1,18 +1,13 @@
 """The reference RAI service's policies: its YAML files, and those that a client sends along."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from local.rai_service.__main__ import SAMPLE_POLICY
 from local.rai_service.analysis import TextAnalysis
-from local.rai_service.inline_policy import apply_inline_policy
 from local.rai_service.policy import MalformedPolicy, Policy, load_policy
-from shared.chat_types import Json
-from shared.errors import BadRequest
 from shared.guard import AnalysisResult, Finding, Place, Side
-from shared.guard.rai.wire import read_policy
 
 DOCUMENTS = SAMPLE_POLICY.parent / "documents"
 HARM = "block_from: {prompt: 4, completion: null}"
@@ -112,70 +107,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_policy(tmp_path / "large.yaml")
 
 
-def setting(category: str, allowed: int | None, *applied: str, enabled: bool = True) -> Json:
-    made: dict[str, Json] = {
-        "settingId": category,
-        "settingEnabled": enabled,
-        "appliedFor": [{"role": "user", "source": source} for source in applied],
-        "kind": "harmCategory",
-        "harmCategoryTaskSetting": {"harmCategory": category},
-    }
-    if allowed is not None:
-        made["blockingCriteria"] = {"enabled": True, "kind": "severity", "allowedSeverity": allowed}
-    return made
-
-
-def inline(sample: Policy, *settings: Json) -> Policy:
-    written = json.dumps({"name": "mine", "taskSettings": list(settings)})
-    return apply_inline_policy(read_policy(written).policy, sample)
-
-
-def test_an_inline_policy_says_from_where_on_it_blocks(sample: Policy) -> None:
-    strict = inline(sample, setting("violence", 0))
-    assert blocked(strict, Side.PROMPT, "a weapon") == ["VIOLENCE"]
-    assert blocked(inline(sample, setting("violence", 1)), Side.PROMPT, "a weapon") == []
-    assert blocked(inline(sample, setting("violence", 7)), Side.PROMPT, "build a bomb") == []
-    assert blocked(inline(sample, setting("violence", None)), Side.PROMPT, "build a bomb") == []
-
-
-@pytest.mark.parametrize("name", ["selfharm", "selfHarm", "SELF_HARM", "self-harm"])
-def test_categories_are_known_however_they_are_written(sample: Policy, name: str) -> None:
-    assert blocked(inline(sample, setting(name, 0)), Side.PROMPT, "suicide") == ["SELF_HARM"]
-
-
-def test_a_task_is_applied_for_the_sources_that_it_names(sample: Policy) -> None:
-    answers = inline(sample, setting("violence", 0, "completion"))
-    assert findings(answers, Side.PROMPT, "a weapon") == []
-    assert blocked(answers, Side.COMPLETION, "a weapon") == ["VIOLENCE"]
-    each_its_own = inline(sample, setting("violence", 0, "SOURCE_PROMPT"), setting("violence", 3, "Completion"))
-    assert blocked(each_its_own, Side.PROMPT, "a weapon") == ["VIOLENCE"]
-    assert blocked(each_its_own, Side.COMPLETION, "a weapon") == []
-
-
-def test_only_tasks_that_are_named_and_enabled_are_looked_at(sample: Policy) -> None:
-    policy = inline(sample, setting("violence", 0), setting("hate", 0, enabled=False))
-    assert [each.category for each in findings(policy, Side.PROMPT, "Hello")] == ["VIOLENCE"]
-
-
-def test_what_is_found_or_not_blocks_where_its_criteria_are_enabled(sample: Policy) -> None:
-    jailbreak: Json = {"settingEnabled": True, "kind": "jailbreak", "blockingCriteria": {"enabled": True}}
-    assert blocked(inline(sample, jailbreak), Side.COMPLETION, "do anything now") == ["JAILBREAK"]
-
-
-def test_a_task_that_no_words_are_known_for_says_so(sample: Policy) -> None:
-    policy = inline(sample, setting("sarcasm", 0))
-    assert [(each.category, each.result) for each in findings(policy, Side.PROMPT, "Oh, great")] == [
-        ("SARCASM", "NoModel")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        (setting("hate", 0, "somewhere"), r"taskSettings\[0\].appliedFor"),
-        ({"settingEnabled": True}, r"taskSettings\[0\] says neither"),
-    ],
-)
-def test_an_inline_policy_that_makes_no_sense_is_refused(sample: Policy, setting: Json, said: str) -> None:
-    with pytest.raises(BadRequest, match=said):
-        inline(sample, setting)
+def test_a_task_without_a_model_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("name: blind\nwithout_model: [protected_material]\n")
+    [found] = findings(load_policy(file), Side.PROMPT, "Oh, great")
+    assert (found.kind, found.result, found.detected, found.blocking) == ("PROTECTED_MATERIAL", "NoModel", False, False)

@@ -23,11 +23,13 @@ class Clearing:
     Args:
         words: What to find, in UTF-8, and what to say of it.
         lag: Bytes that watermarks stay behind the text, as long as it may go on.
+        told: What to say of each text in the end, unless it is blocked.
     """
 
-    def __init__(self, words: Mapping[bytes, Finding], lag: int) -> None:
+    def __init__(self, words: Mapping[bytes, Finding], lag: int, told: tuple[Finding, ...] = ()) -> None:
         self._words = words
         self._lag = lag
+        self._told = told
         self._reader = PayloadReader()
         self._texts: dict[Place, _Text] = {}
         self.side = Side.PROMPT
@@ -53,6 +55,8 @@ class Clearing:
     def _end(self, source: Side) -> Iterator[SafetyEvent]:
         for text in self._texts.values():
             if text.place.side is source:
+                if self._told and not text.blocked and text.mark < len(text.said):
+                    yield AnalysisResult(text.place, 0, len(text.said), self._told)
                 yield from self._mark(text, len(text.said))
 
     def _results(self, text: _Text) -> Iterator[SafetyEvent]:

@@ -18,8 +18,9 @@ A script's steps are done in order; at its end the stream ends well, with no `Co
     grpc.StatusCode             ends the stream with this status, and details that nobody may see
 
 Sessions without a script answer for all that they are sent: watermarks `lag` bytes behind the text, and to its end when
-the source is committed or the client is done; results where a word of `find` is; `Completion` in the end. Each event
-comes `delay` seconds after the one before. A server that is `deaf` takes in nothing. The app under test may run in the
+the source is committed or the client is done; results where a word of `find` is, and those of `told` for each text
+before its last watermark; `Completion` in the end. Each event comes `delay` seconds after the one before, as the bytes
+that `encode` makes of it. A server that is `deaf` takes in nothing. The app under test may run in the
 same loop or in another process.
 """
 
@@ -41,7 +42,6 @@ from shared.guard.rai.wire import (
     SERVICE,
     ClientMessage,
     Commit,
-    InlinePolicy,
     PolicyName,
 )
 from tests.stand_ins.rai_clearing import Clearing
@@ -87,10 +87,10 @@ class Session:
     _arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @property
-    def policy(self) -> PolicyName | InlinePolicy | None:
+    def policy(self) -> PolicyName | None:
         """The first message, if it is a policy, as it has to be."""
         first = self.messages[0] if self.messages else None
-        return first if isinstance(first, PolicyName | InlinePolicy) else None
+        return first if isinstance(first, PolicyName) else None
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -141,6 +141,7 @@ class Session:
             self._arrived.notify_all()
 
 
+type Encode = Callable[[SafetyEvent], bytes]
 type Step = SafetyEvent | bytes | float | asyncio.Event | Callable[[Session], bool] | Cleared | grpc.StatusCode
 
 
@@ -164,6 +165,8 @@ class RaiStandIn:
         self.deaf = False
         self.port = port
         self.words: dict[bytes, Finding] = {}
+        self.told: tuple[Finding, ...] = ()
+        self.encode: Encode = encode_response
         self._credentials = credentials
         self._metadata = metadata
         self._scripts: deque[tuple[Step, ...]] = deque()
@@ -251,7 +254,7 @@ class RaiStandIn:
                 await self._clear(session, until, context)
             case AnalysisResult() | Watermark() | Completion():
                 session.completed = isinstance(step, Completion)
-                await context.write(encode_response(step))
+                await context.write(self.encode(step))
             case _ if callable(step):
                 await session.until(step)
             case _:
@@ -260,7 +263,7 @@ class RaiStandIn:
     async def _clear(
         self, session: Session, until: Side | None, context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
-        clearing = Clearing(self.words, self.lag)
+        clearing = Clearing(self.words, self.lag, self.told)
         async for message in session.as_they_come():
             await self._send(clearing.answer(message), context)
             if isinstance(message, Commit) and clearing.side is until:
@@ -270,7 +273,7 @@ class RaiStandIn:
     async def _send(self, events: Iterator[SafetyEvent], context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
         for event in events:
             await asyncio.sleep(self.delay)
-            await context.write(encode_response(event))
+            await context.write(self.encode(event))
 
 
 def _as_it_is(message: bytes) -> bytes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shared.chat_types import RequestContext
-from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
+from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark, severity_name
 from shared.guard.content_safety.growing_text import Chunk, GrowingText
 from shared.guard.content_safety.severity_policy import SeverityPolicy
 from shared.guard.payloads import PayloadReader
@@ -193,7 +193,7 @@ class ContentSafetySession:
                 category=category,
                 detected=severity > 0,
                 severity=severity,
-                risk_level=_risk(severity),
+                risk_level=severity_name(severity).upper(),
                 blocking=self._policy.blocks(side, category, severity),
             )
             for category, severity in severities.items()
@@ -209,8 +209,3 @@ class ContentSafetySession:
             text.blocked = result.blocking
             if not text.blocked:
                 self._found.put_nowait(Watermark(text.place, chunk.end))
-
-
-def _risk(severity: int) -> str:
-    """Risk level of a severity (RAI-Foundation: 0 and 1 low, 2 to 4 medium, 5 to 7 high)."""
-    return "LOW" if severity < 2 else "MEDIUM" if severity < 5 else "HIGH"

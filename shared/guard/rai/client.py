@@ -19,7 +19,7 @@ from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
 from shared.guard import SafetySession
 from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, RaiCall, RaiSession
-from shared.guard.rai.wire import PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
+from shared.guard.rai.wire import KNOWS_POLICIES, PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import ServiceFault
 from shared.settings import Settings
@@ -199,6 +199,11 @@ def _policy(setting: str) -> PolicyName | InlinePolicy:
     file = Path(setting)
     if file.suffix.lower() != ".json":
         return PolicyName(setting)
+    if not KNOWS_POLICIES:
+        raise NotConfigured(
+            "RAI_POLICY names a file, and no policy can be sent until the service's own rai.proto is in place "
+            "(docs/safety.md): name a policy that the service knows."
+        )
     try:
         return read_policy(file.read_bytes())
     except OSError:

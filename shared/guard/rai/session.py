@@ -30,7 +30,8 @@ ERRORS = ErrorTable(
         Reason.TOO_SLOW: "{name} took too long. Try again later.",
         Reason.CUT_OFF: "{name} ended the analysis early. Try again later.",
         Reason.NOT_AN_ANSWER: (
-            "{name} sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT."
+            "{name} sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT, and that the "
+            "app has the service's own rai.proto (docs/safety.md)."
         ),
         Reason.NO_IDENTITY: (
             "The app cannot sign in to the safety service: give it a managed identity, or sign in with `az login` "
@@ -158,8 +159,8 @@ class RaiSession:
             while (data := await self._translated(anext(responses, None))) is not None:
                 try:
                     event = decode_response(data)
-                except MalformedMessage:
-                    raise self._failed(Reason.NOT_AN_ANSWER) from None
+                except MalformedMessage as malformed:
+                    raise self._failed(Reason.NOT_AN_ANSWER, why=str(malformed)) from None
                 yield event
                 if isinstance(event, Completion):
                     return
@@ -220,14 +221,16 @@ class RaiSession:
             # This task was not cancelled. Another wait of the session was, and gRPC ended the call with it.
             raise self._failed(Reason.CUT_OFF) from None
 
-    def _failed(self, reason: Reason, status: grpc.StatusCode | None = None) -> SwitchboardError:
+    def _failed(
+        self, reason: Reason, status: grpc.StatusCode | None = None, why: str = "no status"
+    ) -> SwitchboardError:
         """Return the session's first fault, which caused the later ones; log it when it happens."""
         if self._fault is None:
             self._fault = ERRORS.error(Fault(reason))
             _log.warning(
                 "The RAI service failed: %s (%s), invocation %s",
                 reason.name,
-                status.name if status else "no status",
+                status.name if status else why,
                 self._context.invocation_id,
             )
         return self._fault

@@ -4,17 +4,23 @@ Bytes are exchanged over gRPC's generic stream. To use the service's own proto f
 `make proto`, and adapt this module, and `local/rai_service/wire.py`, which is the service's side.
 """
 
-import json
 from dataclasses import dataclass
-from typing import cast
 
 from google.protobuf import json_format
-from google.protobuf.descriptor import Descriptor
-from google.protobuf.message import DecodeError, Message
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import DecodeError
 
-from shared.chat_types import Json
-from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
+from shared.guard import (
+    NO_MODEL,
+    AnalysisResult,
+    Api,
+    Buffer,
+    Completion,
+    Finding,
+    Place,
+    SafetyEvent,
+    Side,
+    Watermark,
+)
 from shared.guard.rai import rai_pb2 as pb
 
 SERVICE = pb.DESCRIPTOR.services_by_name["ResponsibleAI"].full_name
@@ -23,6 +29,8 @@ METHOD = "AnalyzeBySafetyPolicy"
 """Its one method: a stream of `ClientMessage` for a stream of `SafetyEvent`."""
 PATH = f"/{SERVICE}/{METHOD}"
 """The method, for a client."""
+KNOWS_POLICIES = pb.TaskSetting.DESCRIPTOR.fields_by_name["kind"].enum_type is not None
+"""Whether the service reads a policy as we write it: in its own file the kind of a task is an enum, in ours a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +43,10 @@ class PolicyName:
 
 @dataclass(frozen=True, slots=True)
 class InlinePolicy:
-    """First message of a stream: analyse by the policy in it. Made by `read_policy`."""
+    """First message of a stream: analyse by the policy in it."""
 
-    policy: dict[str, Json]
-    """A `SafetyPolicy` as JSON, in camel case; values that were left out are false, 0 or empty."""
+    policy: pb.SafetyPolicy
+    """The policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +62,12 @@ class Stop:
 type ClientMessage = PolicyName | InlinePolicy | Buffer | Commit | Stop
 
 
+LARGEST_EVENT = 64 * 1024
+"""Maximum bytes of one response; one with a result for each of 500 tasks has less."""
+
+
 class MalformedMessage(ValueError):
-    """Bytes that are no message of the service, or a message that cannot be encoded."""
+    """Bytes that are no message of the service, or a message that cannot be encoded. Says why, and quotes nothing."""
 
 
 class MalformedPolicy(ValueError):
@@ -66,15 +78,14 @@ def encode_request(message: ClientMessage) -> bytes:
     """Encode a message of a client.
 
     Raises:
-        MalformedMessage: a text has half a surrogate pair, or a policy is not valid.
+        MalformedMessage: a text has half a surrogate pair.
     """
     try:
         match message:
             case PolicyName(name):
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_name=name)
             case InlinePolicy(policy):
-                inline = json_format.ParseDict(policy, pb.SafetyPolicy())
-                request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=inline)
+                request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=policy)
             case Buffer(side, api, payload):
                 raw = pb.AOAIRawBuffer(api_name=API_NUMBERS[api], source=SOURCE_NUMBERS[side], payload=payload)
                 request = pb.AnalyzeBySafetyPolicyRequest(aoaiRawBuffer=raw)
@@ -83,86 +94,55 @@ def encode_request(message: ClientMessage) -> bytes:
             case Stop():
                 request = pb.AnalyzeBySafetyPolicyRequest(stopProcessing=True)
         return request.SerializeToString()
-    except (ValueError, json_format.ParseError):
+    except ValueError:
         # `from None`, since protobuf's error quotes the text.
         raise MalformedMessage("This message cannot be written.") from None
 
 
 def decode_response(data: bytes) -> SafetyEvent:
-    """Decode an event of the service.
+    """Decode an event of the service, of which every byte has to be understood: what is not may be a block.
 
     Raises:
-        MalformedMessage: it is none of the service's events, or its values contradict each other.
+        MalformedMessage: it is none of the service's events, has fields that `rai.proto` does not have, or its values
+            contradict each other.
     """
+    if len(data) > LARGEST_EVENT:
+        raise MalformedMessage(f"A response has more than {LARGEST_EVENT // 1024} KiB.")
     try:
         response = pb.AnalyzeBySafetyPolicyResponse.FromString(data)
     except DecodeError:
         raise MalformedMessage("These bytes are no response.") from None
+    size = response.ByteSize()
+    response.DiscardUnknownFields()  # in all messages within it
+    if response.ByteSize() != size:
+        raise MalformedMessage("A response has fields that rai.proto does not have.")
     match response.WhichOneof("event"):
         case "analysisResult":
             return _result(response.analysisResult)
         case "watermark":
             mark = response.watermark
             return Watermark(_place(mark.sourceType, mark.messageId, mark.contentIndex), _offset(mark.offset))
-        case "completion":
+        case "completion" if response.completion.end_reason:
             return Completion(response.completion.end_reason, response.completion.error_description)
+        case "completion":
+            raise MalformedMessage("A completion has no end reason.")
         case _:
             raise MalformedMessage("A response holds no event.")
 
 
-def read_policy(document: str | bytes) -> InlinePolicy:
+def read_policy(document: bytes) -> InlinePolicy:
     """Read a policy that a person wrote as JSON.
 
     Raises:
-        MalformedPolicy: it is no JSON, has an unknown key, or sets no task; names the place.
+        MalformedPolicy: it is no JSON, or no policy; says where.
     """
     try:
-        policy: Json = json.loads(document)
-    except json.JSONDecodeError as exc:
-        raise MalformedPolicy(f"it is no JSON, from line {exc.lineno}, column {exc.colno} on") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise MalformedPolicy("it is no JSON in UTF-8") from None
-    inline = inline_policy(_parsed(_check(policy, pb.SafetyPolicy, ""), pb.SafetyPolicy(), "it"))
-    if not inline.policy["taskSettings"]:
-        raise MalformedPolicy("taskSettings is missing or empty: say what to look for")
-    return inline
-
-
-def _check(value: Json, kind: type[Message], path: str) -> dict[str, Json]:
-    """Check JSON against a message of protobuf, since the errors of protobuf's own parser are hard to understand."""
-    if not isinstance(value, dict):
-        raise MalformedPolicy(f"{path or 'it'} should be an object")
-    fields = {field.json_name: field for field in kind.DESCRIPTOR.fields}
-    for key, inner in value.items():
-        where = f"{path}.{key}" if path else key
-        field = fields.get(key)
-        if field is None:
-            raise MalformedPolicy(f"{where} is no key of a policy; known here: {', '.join(fields)}")
-        if field.is_repeated and not isinstance(inner, list):
-            raise MalformedPolicy(f"{where} should be a list")
-        if field.message_type is None:
-            _parsed({key: inner}, kind(), where)
-            continue
-        # The cast is needed since the stubs have two classes of descriptors that are alike.
-        part = GetMessageClass(cast("Descriptor", field.message_type))
-        if isinstance(inner, list):
-            for index, item in enumerate(inner):
-                _check(item, part, f"{where}[{index}]")
-        else:
-            _check(inner, part, where)
-    return value
-
-
-def _parsed[M: Message](value: dict[str, Json], message: M, path: str) -> M:
-    try:
-        return json_format.ParseDict(value, message)
-    except (json_format.ParseError, ValueError):
-        raise MalformedPolicy(f"{path} has a value of the wrong type") from None
-
-
-def inline_policy(policy: pb.SafetyPolicy) -> InlinePolicy:
-    """Convert a policy in a message to JSON."""
-    return InlinePolicy(json_format.MessageToDict(policy, always_print_fields_with_no_presence=True))
+        policy = json_format.Parse(document, pb.SafetyPolicy())
+    except (json_format.ParseError, ValueError) as exc:
+        raise MalformedPolicy(str(exc)) from None
+    if not policy.task_settings:
+        raise MalformedPolicy("it names no task")
+    return InlinePolicy(policy)
 
 
 API_NUMBERS = {
@@ -207,6 +187,10 @@ def _result(message: pb.AnalysisResult) -> AnalysisResult:
 
 
 def _finding(outcome: pb.HarmCategoryTaskOutcome) -> Finding:
+    if outcome.result not in ("OK", NO_MODEL):
+        raise MalformedMessage("The result of an outcome is neither OK nor NoModel.")
+    if not outcome.kind:
+        raise MalformedMessage("An outcome has no kind.")
     result = outcome.harmCategoryTaskResult
     return Finding(
         kind=outcome.kind,

@@ -108,7 +108,7 @@ async def test_what_is_found_and_not_forbidden_is_told_with_its_severity(
     await ended(page)
     panel = await tab(page, "Safety")
     row = panel.get_by_role("row").filter(has_text="sexual")
-    await expect(row.get_by_role("cell")).to_have_text(["sexual", "low", "no"])
+    await expect(row.get_by_role("cell")).to_have_text(["sexual", "medium", "no"])
 
 
 async def test_with_annotate_all_goes_out_and_what_is_found_is_told(

@@ -61,10 +61,10 @@ async def test_a_result_tells_the_severity_of_every_category_and_its_range_in_by
     told = {found.category: (found.severity, found.risk_level, found.detected, found.blocking)
             for found in result.findings}  # fmt: skip
     assert told == {
-        "HATE": (3, "MEDIUM", True, False),
-        "SELF_HARM": (0, "LOW", False, False),
-        "SEXUAL": (0, "LOW", False, False),
-        "VIOLENCE": (5, "HIGH", True, True),
+        "HATE": (3, "LOW", True, False),
+        "SELF_HARM": (0, "SAFE", False, False),
+        "SEXUAL": (0, "SAFE", False, False),
+        "VIOLENCE": (5, "MEDIUM", True, True),
     }
     assert {(found.kind, found.result) for found in result.findings} == {("HARM_CATEGORY", "OK")}
     assert events[1:] == [DONE], "a blocked text gets no watermark"

@@ -10,7 +10,7 @@ import pytest
 from shared.errors import BadRequest, NotConfigured, TooLarge, Unavailable
 from shared.guard import Api, Buffer, SafetyEvent, Side, Watermark
 from shared.guard.rai.client import RaiService
-from shared.guard.rai.wire import Commit, InlinePolicy, PolicyName
+from shared.guard.rai.wire import Commit, PolicyName
 from shared.settings import Settings
 from tests.guard.rai.sessions import SILENCE, collect, error_of, has_text, say_nothing
 from tests.guard.safety_contract import CONTEXT, chunk, prompt
@@ -39,30 +39,12 @@ async def test_the_policy_goes_first_and_payloads_go_as_they_are(rai: RaiStandIn
     assert "authorization" not in rai.sessions[0].metadata
 
 
-async def test_a_policy_in_a_file_goes_along(rai: RaiStandIn, tmp_path: Path) -> None:
+def test_a_policy_in_a_file_is_refused_as_long_as_nobody_knows_how_the_service_reads_it(tmp_path: Path) -> None:
     file = tmp_path / "policy.json"
     file.write_text(json.dumps(POLICY))
-    service = RaiService(rai.endpoint, str(file), 10)
-    async with service.session(CONTEXT) as session:
-        await session.finish()
-        await collect(session)
-    assert (await service.check()).facts["policy"] == "policy.json"
-    await service.aclose()
-    policy = rai.sessions[0].policy
-    assert isinstance(policy, InlinePolicy)
-    assert policy.policy["name"] == "strict"
-
-
-@pytest.mark.parametrize(
-    ("content", "words"), [(None, "cannot be read"), ("{", "no JSON"), ('{"tasks": []}', "tasks is no key of a policy")]
-)
-def test_a_policy_file_that_is_none_is_named(tmp_path: Path, content: str | None, words: str) -> None:
-    file = tmp_path / "policy.json"
-    if content is not None:
-        file.write_text(content)
-    with pytest.raises(NotConfigured, match=words) as raised:
-        RaiService("127.0.0.1:50051", str(file), 10)
-    assert raised.value.message.startswith("RAI_POLICY names policy.json, ")
+    settings = Settings.read({"RAI_ENDPOINT": "127.0.0.1:50051", "RAI_POLICY": str(file)})
+    with pytest.raises(NotConfigured, match=r"RAI_POLICY .* rai\.proto is in place .* name a policy"):
+        RaiService.from_settings(settings)
 
 
 @pytest.mark.parametrize(

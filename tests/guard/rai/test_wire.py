@@ -1,24 +1,24 @@
 """The messages of the RAI service as bytes: nothing is lost either way, and what is none of them is refused."""
 
-import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from google.protobuf.message import Message
+from hypothesis import given
 from hypothesis import strategies as st
 
 from local.rai_service.wire import decode_request, encode_response
-from shared.chat_types import Json
 from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
+from shared.guard.rai import rai_pb2 as pb
 from shared.guard.rai.wire import (
     PATH,
     ClientMessage,
     Commit,
-    InlinePolicy,
     MalformedMessage,
     MalformedPolicy,
     PolicyName,
@@ -27,30 +27,21 @@ from shared.guard.rai.wire import (
     encode_request,
     read_policy,
 )
+from tests.stand_ins.rai_variants import RIGHT, VARIANTS
 
 ROOT = Path(__file__).parents[3]
 GUARD = ROOT / "shared" / "guard" / "rai"
 
-TASK: dict[str, Json] = {
-    "settingId": "hate",
-    "settingEnabled": True,
-    "appliedFor": [{"role": "user", "source": "prompt"}],
-    "kind": "harmCategory",
-    "harmCategoryTaskSetting": {"harmCategory": "hate"},
-    "blockingCriteria": {"enabled": True, "kind": "severity", "allowedSeverity": 0},
-}
-POLICY: dict[str, Json] = {"name": "strict", "taskSettings": [TASK]}
-
 places = st.builds(Place, st.sampled_from(Side), st.text(), st.integers(0, 2**31 - 1))
 findings = st.builds(
     Finding,
-    kind=st.text(),
+    kind=st.text(min_size=1),
     category=st.text(),
     detected=st.booleans(),
     severity=st.integers(-(2**31), 2**31 - 1),
     risk_level=st.text(),
     blocking=st.booleans(),
-    result=st.text(),
+    result=st.sampled_from(["OK", "NoModel"]),
 )
 offsets = st.integers(0, 2**63 - 1)
 
@@ -61,16 +52,11 @@ def results(draw: st.DrawFn) -> AnalysisResult:
     return AnalysisResult(draw(places), start, end, tuple(draw(st.lists(findings))))
 
 
-@st.composite
-def policies(draw: st.DrawFn) -> InlinePolicy:
-    task = st.fixed_dictionaries({"settingId": st.text(), "settingEnabled": st.booleans()})
-    return read_policy(json.dumps({"name": draw(st.text()), "taskSettings": draw(st.lists(task, min_size=1))}))
-
-
-events = st.one_of(results(), st.builds(Watermark, places, offsets), st.builds(Completion, st.text(), st.text()))
+events = st.one_of(
+    results(), st.builds(Watermark, places, offsets), st.builds(Completion, st.text(min_size=1), st.text())
+)
 messages = st.one_of(
     st.builds(PolicyName, st.text()),
-    policies(),
     st.builds(Buffer, st.sampled_from(Side), st.sampled_from(Api), st.text()),
     st.just(Commit()),
     st.just(Stop()),
@@ -78,7 +64,6 @@ messages = st.one_of(
 
 
 @given(messages)
-@example(read_policy(json.dumps(POLICY)))
 def test_what_a_client_writes_a_server_reads(message: ClientMessage) -> None:
     assert decode_request(encode_request(message)) == message
 
@@ -146,49 +131,105 @@ def test_the_method_has_the_published_name() -> None:
     assert PATH == "/rai.ResponsibleAI/AnalyzeBySafetyPolicy"
 
 
-def test_a_policy_is_read_with_every_value_that_it_leaves_out() -> None:
-    assert read_policy(json.dumps(POLICY).encode()) == InlinePolicy(POLICY)
-    read = read_policy('{"taskSettings": [{"settingId": "x", "blockingCriteria": {}}]}').policy
-    assert read["name"] == ""
-    assert read["taskSettings"] == [
-        {
-            "settingId": "x",
-            "settingEnabled": False,
-            "appliedFor": [],
-            "kind": "",
-            "blockingCriteria": {"enabled": False, "kind": "", "allowedSeverity": 0},
-        }
+POLICY = """{"name": "strict", "taskSettings": [{"settingId": "hate", "settingEnabled": true,
+ "harmCategoryTaskSetting": {"harmCategory": "hate"}, "blockingCriteria": {"enabled": true, "allowedSeverity": 0}}]}"""
+
+
+def test_a_policy_is_sent_as_it_is_written() -> None:
+    sent = pb.AnalyzeBySafetyPolicyRequest.FromString(encode_request(read_policy(POLICY.encode())))
+    assert sent.safety_policy_inline.name == "strict"
+    assert [task.harm_category_task_setting.harm_category for task in sent.safety_policy_inline.task_settings] == [
+        "hate"
     ]
 
 
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ('{"taskSettings": [', "no JSON, from line 1, column 19"),
-        (b"\xff\xfe{", "no JSON in UTF-8"),
-        ("[" * 100_000, "no JSON in UTF-8"),
-        ("[]", "it should be an object"),
-        ("{}", "taskSettings is missing or empty"),
-        ('{"taskSettings": null}', "taskSettings should be a list"),
-        ('{"taskSettings": {}}', "taskSettings should be a list"),
-        ('{"taskSettings": [3]}', "taskSettings[0] should be an object"),
-        (
-            '{"taskSettings": [{}, {"blocking": {}}]}',
-            "taskSettings[1].blocking is no key of a policy; known here: sett",
-        ),
-        ('{"taskSettings": [{"settingEnabled": "yes"}]}', "taskSettings[0].settingEnabled has a value of the wrong"),
-        ('{"taskSettings": [{"blockingCriteria": 3}]}', "taskSettings[0].blockingCriteria should be an object"),
-        (
-            '{"taskSettings": [{"blockingCriteria": {"allowedSeverity": 1.5}}]}',
-            "taskSettings[0].blockingCriteria.allowedSeverity has a value of the wrong type",
-        ),
-        ('{"name": "\\ud83d", "taskSettings": [{}]}', "name has a value of the wrong type"),
-        ('{"task_settings": [{}]}', "task_settings is no key of a policy; known here: taskSettings, name"),
+        (b'{"taskSettings": [', "JSON"),
+        (b"\xff\xfe{", "utf-8"),
+        (b"[" * 100_000, "recursion"),
+        (b"{}", "names no task"),
+        (b'{"taskSettings": [{}, {"blocking": {}}]}', 'no field named "blocking" at "SafetyPolicy.taskSettings[1]"'),
+        (b'{"taskSettings": [{"settingEnabled": "yes"}]}', "settingEnabled"),
     ],
 )
-def test_a_policy_that_is_none_is_refused_with_the_place(document: str | bytes, words: str) -> None:
+def test_a_policy_that_is_none_is_refused_with_the_place(document: bytes, words: str) -> None:
     with pytest.raises(MalformedPolicy, match=re.escape(words)):
         read_policy(document)
+
+
+def _found(result: str = "OK", kind: str = "HARM_CATEGORY") -> pb.AnalyzeBySafetyPolicyResponse:
+    harm = pb.HarmCategoryTaskResult(harmCategory="HATE", isDetected=True, severity=3, riskLevel="HIGH")
+    offset = pb.ContentOffset(sourceType=pb.SOURCE_PROMPT, messageId="0", endOffset=50)
+    outcomes = [pb.HarmCategoryTaskOutcome(result=result, isBlocking=True, kind=kind, harmCategoryTaskResult=harm)]
+    return pb.AnalyzeBySafetyPolicyResponse(
+        analysisResult=pb.AnalysisResult(offset=offset, harmCategoryTaskResults=outcomes)
+    )
+
+
+def _cleared() -> pb.AnalyzeBySafetyPolicyResponse:
+    mark = pb.Watermark(sourceType=pb.SOURCE_PROMPT, messageId="0", offset=5)
+    return pb.AnalyzeBySafetyPolicyResponse(watermark=mark)
+
+
+def _over(reason: str = "END_REASON_END_OF_STREAM") -> pb.AnalyzeBySafetyPolicyResponse:
+    return pb.AnalyzeBySafetyPolicyResponse(completion=pb.Completion(end_reason=reason))
+
+
+WITHIN: dict[str, tuple[pb.AnalyzeBySafetyPolicyResponse, Callable[[pb.AnalyzeBySafetyPolicyResponse], Message]]] = {
+    "a response": (_found(), lambda it: it),
+    "a result": (_found(), lambda it: it.analysisResult),
+    "its offset": (_found(), lambda it: it.analysisResult.offset),
+    "an outcome": (_found(), lambda it: it.analysisResult.harmCategoryTaskResults[0]),
+    "its category": (_found(), lambda it: it.analysisResult.harmCategoryTaskResults[0].harmCategoryTaskResult),
+    "a watermark": (_cleared(), lambda it: it.watermark),
+    "a completion": (_over(), lambda it: it.completion),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_field_that_nobody_knows_is_found_wherever_it_is(name: str) -> None:
+    response, part = WITHIN[name]
+    decode_response(response.SerializeToString())
+    for more in (b"\xf8\x06\x01", b"\xfa\x06\x00", b"\xfd\x06\x00\x00\x00\x00"):  # number 111: a varint, bytes, a float
+        grown = pb.AnalyzeBySafetyPolicyResponse.FromString(response.SerializeToString())
+        part(grown).MergeFromString(more)
+        with pytest.raises(MalformedMessage, match=r"fields that rai\.proto does not have"):
+            decode_response(grown.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (_found(result=""), "neither OK nor NoModel"),
+        (_found(result="ERROR"), "neither OK nor NoModel"),
+        (_found(result="ok"), "neither OK nor NoModel"),
+        (_found(kind=""), "no kind"),
+        (_over(""), "no end reason"),
+        (pb.AnalyzeBySafetyPolicyResponse(), "no event"),
+    ],
+)
+def test_what_says_too_little_is_no_event(response: pb.AnalyzeBySafetyPolicyResponse, words: str) -> None:
+    with pytest.raises(MalformedMessage, match=words):
+        decode_response(response.SerializeToString())
+
+
+def test_an_event_with_a_million_outcomes_is_none() -> None:
+    response = _found()
+    outcome = response.analysisResult.harmCategoryTaskResults[0]
+    response.analysisResult.harmCategoryTaskResults.extend([outcome] * 1_000_000)
+    with pytest.raises(MalformedMessage, match="64 KiB"):
+        decode_response(response.SerializeToString())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_what_another_file_encodes_is_refused(name: str) -> None:
+    finding = Finding("HARM_CATEGORY", "HATE", detected=True, severity=3, risk_level="HIGH", blocking=True)
+    found = AnalysisResult(Place(Side.COMPLETION, "0", 0), 2, 9, (finding,))
+    assert decode_response(RIGHT(found)) == found
+    with pytest.raises(MalformedMessage):
+        decode_response(VARIANTS[name](found))
 
 
 def test_each_line_of_the_proto_file_is_marked_as_published_or_ours() -> None:
