@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from shared.agents.definitions import Agents, load_agents
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
-from shared.documents import DocumentStore
-from shared.documents.late import LateDocuments
+from shared.documents import DocumentStore, LateDocuments
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
-from shared.identity import Identity, NoIdentity
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens, Identity, NoIdentity
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever

@@ -15,8 +15,7 @@ from shared.chat_types import PartHealth
 from shared.documents import DocumentReader
 from shared.guard import SafetyService
 from shared.history import HistoryStore
-from shared.identity import Identity
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens, Identity
 from shared.retrieval import Retriever
 from shared.runtime.features import absent, lack_of
 from shared.runtime.late_imports import run_import

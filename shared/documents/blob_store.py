@@ -13,11 +13,7 @@ from itertools import batched
 from typing import Any
 
 from azure.core import MatchConditions
-from azure.core.exceptions import (
-    HttpResponseError,
-    ResourceModifiedError,
-    ResourceNotFoundError,
-)
+from azure.core.exceptions import HttpResponseError, ResourceModifiedError, ResourceNotFoundError
 from azure.storage.blob import BlobProperties, BlobType, ContentSettings
 from azure.storage.blob.aio import ContainerClient, LinearRetry
 from pydantic import SecretStr
@@ -125,7 +121,7 @@ class BlobStore:
         if not is_name(name):
             raise ValueError("no document can have this name")
         old = await self._properties(name)
-        if (old and _etag(old)) != (replaces and replaces.etag):
+        if (old and _quoted(old.etag)) != (replaces and replaces.etag):
             raise conflict(replaces)
         metadata = _metadata(old.metadata if old else None, rights, own=own)
         with storage_errors(BLOBS):
@@ -273,10 +269,6 @@ async def _pieces(data: bytes) -> AsyncGenerator[bytes]:
         yield data[start : start + _WRITE_BYTES]
 
 
-def _etag(found: BlobProperties) -> str:
-    return _quoted(found.etag)
-
-
 def _quoted(etag: str) -> str:
     """An ETag with its quotes, which some answers leave out."""
     return f'"{etag.strip('"')}"'
@@ -291,7 +283,7 @@ def _described(found: BlobProperties, name: str) -> StoredDocument:
     return StoredDocument(
         name,
         found.size,
-        _etag(found),
+        _quoted(found.etag),
         found.last_modified.astimezone(UTC),
         _KEPT in _lower(found.metadata),
         _rights(found.metadata),

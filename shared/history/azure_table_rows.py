@@ -20,11 +20,7 @@ from typing import Any
 
 import msgspec
 from azure.core import MatchConditions
-from azure.core.exceptions import (
-    HttpResponseError,
-    ServiceRequestError,
-    ServiceResponseError,
-)
+from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 from azure.data.tables import TableEntity, TableErrorCode, UpdateMode
 from azure.data.tables.aio import TableClient
 
@@ -77,6 +73,10 @@ class Head(msgspec.Struct, frozen=True):
         return f"g-{self.conversation.id}-{self.generation}-"
 
 
+_OF_HEAD = ("generation", "writes", "size", "version", "change")
+"""Fields of a head that are properties of its entity."""
+
+
 def partition_of(owner: str) -> str:
     """Hash the owner, since a key allows only some characters and a limited length."""
     return sha256(owner.encode()).hexdigest()
@@ -118,12 +118,8 @@ def head_of(entity: TableEntity) -> Head:
     return Head(
         entity["PartitionKey"],
         conversation_of(entity, entity["RowKey"][2:]),
-        entity["generation"],
-        entity["writes"],
-        entity["size"],
-        entity["version"],
-        entity["change"],
-        entity.metadata["etag"],
+        **{name: entity[name] for name in _OF_HEAD},
+        etag=entity.metadata["etag"],
     )
 
 
@@ -156,11 +152,7 @@ def head_entity(head: Head) -> dict[str, str | int]:
     return {
         **keys(head.partition, f"h-{head.conversation.id}"),
         **_shown(head.conversation),
-        "generation": head.generation,
-        "writes": head.writes,
-        "size": head.size,
-        "version": head.version,
-        "change": head.change,
+        **{name: getattr(head, name) for name in _OF_HEAD},
     }
 
 

@@ -114,10 +114,10 @@ async def write(
         for number, old in kept.items()
     }
     updated = {number: new for number, new in updated.items() if new != kept[number]}
-    bodies = {number: contents.encode_messages(new) for number, new in updated.items()}
-    before = [len(contents.encode_messages(kept[number])) for number in updated]
+    bodies = {number: contents.encode(new) for number, new in updated.items()}
+    before = [len(contents.encode(kept[number])) for number in updated]
     if added:
-        bodies[head.writes] = contents.encode_messages(added)
+        bodies[head.writes] = contents.encode(added)
     conversation = _after(head, edit, added, added or updated.get(head.writes - 1, ()))
     size = head.size + sum(map(len, bodies.values())) - sum(before)
     new = replace(
@@ -153,7 +153,7 @@ async def _write_all(
     kept = [message for message in await read(table, head) if message.id not in gone]
     merged = contents.merged(kept, messages)
     portions = [*_portions(merged)]
-    bodies = [contents.encode_messages(some) for some in portions]
+    bodies = [contents.encode(some) for some in portions]
     conversation = _after(head, edit, merged[len(kept) :], merged)
     title = edit.title or contents.title_without(conversation.title, edit.taken_back, merged)
     last_message = conversation.last_message if merged else ""
@@ -192,7 +192,7 @@ def _portions(messages: Iterable[StoredMessage]) -> Iterator[list[StoredMessage]
     some: list[StoredMessage] = []
     size = 0
     for message in messages:
-        length = len(contents.encode_message(message))
+        length = len(contents.encode(message))
         if some and size + length > PROPERTY_BYTES:
             yield some
             some, size = [], 0

@@ -19,9 +19,10 @@ PREVIEW_LENGTH = 200
 TITLE_LENGTH = 60
 """Characters of a question that become a title."""
 
-_encoder = msgspec.json.Encoder()
-_message_decoder = msgspec.json.Decoder(StoredMessage)
-_messages_decoder = msgspec.json.Decoder(tuple[StoredMessage, ...])
+encode = msgspec.json.Encoder().encode
+"""Encodes a message, or several, as JSON."""
+decode_message = msgspec.json.Decoder(StoredMessage).decode
+decode_messages = msgspec.json.Decoder(tuple[StoredMessage, ...]).decode
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _JOINER = "\u200d"
@@ -43,26 +44,6 @@ def require_id(conversation_id: str) -> None:
     """
     if not _ID.fullmatch(conversation_id):
         raise no_such_chat()
-
-
-def encode_message(message: StoredMessage) -> bytes:
-    """Encode a message as JSON."""
-    return _encoder.encode(message)
-
-
-def encode_messages(messages: Sequence[StoredMessage]) -> bytes:
-    """Encode messages as a JSON array."""
-    return _encoder.encode(messages)
-
-
-def decode_message(kept: bytes) -> StoredMessage:
-    """Decode the JSON of `encode_message`."""
-    return _message_decoder.decode(kept)
-
-
-def decode_messages(kept: bytes) -> tuple[StoredMessage, ...]:
-    """Decode the JSON of `encode_messages`."""
-    return _messages_decoder.decode(kept)
 
 
 def merged(kept: Iterable[StoredMessage], written: Iterable[StoredMessage]) -> tuple[StoredMessage, ...]:

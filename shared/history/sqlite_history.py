@@ -123,7 +123,7 @@ class SqliteHistory:
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
-                ((conversation_id, message.id, contents.encode_message(message)) for message in messages),
+                ((conversation_id, message.id, contents.encode(message)) for message in messages),
             )
             new_title = title or contents.title_without(
                 contents.title_after(conversation, messages), taken_back, _all(db, conversation_id)

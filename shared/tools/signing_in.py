@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from shared.chat_types import RequestContext
 from shared.errors import NotConfigured
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.runtime.late_imports import Late
 from shared.settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shared.chat_types import ChatRequest, Json, PartHealth, RequestContext
 from shared.errors import NotConfigured
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens
 from shared.settings import Settings
 from shared.tools import Tool
 from shared.tools.api_client import ApiClient

@@ -1,16 +1,24 @@
 """Route of the source documents that answers cite."""
 
+import codecs
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from copy import replace
+from email.utils import format_datetime
+from pathlib import PurePosixPath
+from typing import Literal
+from unicodedata import normalize
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from shared.documents.own import access_with_own
-from shared.documents.serving import CHARSET_BYTES, content_headers, content_type, find_document
+from shared.chat_types import Access
+from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
+from shared.documents.media_types import HARMLESS_TYPES, SHOWN_TYPES, media_type
+from shared.documents.own import MINE, access_with_own, stored_name
 from shared.errors import NotAllowed, NotFound, RateLimited, SwitchboardError, TooSlow
 from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import NotPartial, Part, select_part
@@ -114,3 +122,98 @@ async def _chained(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[
         yield first
         async for piece in rest:
             yield piece
+
+
+CHARSET_BYTES = 64 * 1024
+"""Bytes at the start of a text that show whether it is UTF-8."""
+
+
+async def find_document(
+    store: DocumentReader,
+    path: str,
+    access: Access | None,
+    may_see: Callable[[str, Access], Awaitable[bool]],
+) -> StoredDocument:
+    """Find a document by the path in `GET /content/{path}`, percent-decoded once.
+
+    The path may contain a citation's `#page=3`, and the escapes of its name, if a client encoded the whole citation.
+
+    Args:
+        store: Where the documents are.
+        path: The path.
+        access: What the caller may see; None: everything.
+        may_see: Asks the index whether it has the document of a name for such a caller.
+
+    Raises:
+        NotFound: the document does not exist, or the caller may not see it; the answer does not tell which.
+        SwitchboardError: a service fails now.
+    """
+    for name in _possible_names(path):
+        if access and access.own and name.startswith(MINE) and (own := await store.find(stored_name(name, access))):
+            return own
+        if access and not access.all_shared and not await may_see(name, access):
+            continue
+        document = await store.find(name)
+        if document and not (access and document.rights.forbid(access)):
+            return document
+    raise NotFound("There is no such document.")
+
+
+def content_headers(document: StoredDocument) -> dict[str, str]:
+    """Headers of an answer with a document, or with a part of it, except for its `content-type`."""
+    kind = media_type(document.name)
+    headers = {
+        "content-disposition": _disposition("inline" if kind in SHOWN_TYPES else "attachment", document.name),
+        "x-content-type-options": "nosniff",
+        "accept-ranges": "bytes",
+        "etag": document.etag,
+        "last-modified": format_datetime(document.last_modified, usegmt=True),
+        # A tab sends no Origin and gets no CORS headers: pages of other origins must not get that from the cache.
+        "vary": "Origin",
+    }
+    if kind not in HARMLESS_TYPES:
+        headers["content-security-policy"] = "sandbox"  # scripts in a document must not act on the app's origin
+    return headers
+
+
+async def content_type(store: DocumentReader, document: StoredDocument, start: bytes | None) -> str:
+    """The `content-type` of a document; a text that starts as UTF-8 has a charset.
+
+    Args:
+        store: Where the document is.
+        document: The document.
+        start: Its first `CHARSET_BYTES`, or all of a shorter one; more does no harm. None: read them here if needed.
+
+    Raises:
+        SwitchboardError: the document cannot be read now.
+    """
+    kind = media_type(document.name)
+    if not kind.startswith("text/"):
+        return kind
+    if start is None:
+        async with aclosing(store.read(document, 0, min(document.size, CHARSET_BYTES))) as pieces:
+            start = b"".join([piece async for piece in pieces])
+    return f"{kind}; charset=utf-8" if _is_utf8(start[:CHARSET_BYTES]) else kind
+
+
+def _possible_names(path: str) -> list[str]:
+    """The names that a path may stand for, the path itself first."""
+    meant = (path, path.partition("#")[0], unquote(path), unquote(path.partition("#")[0]))
+    names = dict.fromkeys([*meant, *(normalize("NFC", name) for name in meant)])
+    return [name for name in names if is_name(name) and not is_hidden(name)]
+
+
+def _disposition(kind: Literal["inline", "attachment"], document: str) -> str:
+    """The `content-disposition` of a document. Source: RFC 6266; other than plain ASCII is encoded by RFC 8187."""
+    name = PurePosixPath(document).name
+    quoted = quote(name, safe="")
+    return f'{kind}; filename="{name}"' if quoted == name else f"{kind}; filename*=UTF-8''{quoted}"
+
+
+def _is_utf8(start: bytes) -> bool:
+    """Whether bytes are UTF-8; the last character may be incomplete."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True

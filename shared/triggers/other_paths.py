@@ -2,16 +2,23 @@
 
 import asyncio
 import logging
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared.errors import NotFound
+from shared.runtime.host_file import ROUTE_PREFIX
+from shared.triggers.door import Open, Route
 from shared.triggers.errors import error_response
 from shared.triggers.playground import playground_page
 from shared.wire.table import protocol_below
 
 _log = logging.getLogger("switchboard.routes")
+_LONGEST = 100
+"""Characters of a path that are compared; no route has more."""
 
 
 async def other_path(request: Request) -> Response:
@@ -23,7 +30,7 @@ async def other_path(request: Request) -> Response:
     first = path.partition("/")[0].lower()
     if protocol := protocol_below(first):
         request.state.protocol = protocol
-    sentence, methods = await asyncio.to_thread(_describe_miss, request, path)
+    sentence, methods = await asyncio.to_thread(_describe_miss, request.state.table, request.method, path)
     response = error_response(NotFound(sentence), request)
     if methods:
         response.status_code = 405
@@ -31,8 +38,37 @@ async def other_path(request: Request) -> Response:
     return response
 
 
-def _describe_miss(request: Request, path: str) -> tuple[str, tuple[str, ...]]:
-    """Import the description of the routes late: it takes a while, and few requests need it."""
-    from shared.description.nearest import describe_miss
+def _describe_miss(table: Sequence[Route | Open], method: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """Say what a request most likely meant that no route matched, and which methods its path takes, if any."""
+    from difflib import get_close_matches
 
-    return describe_miss(request.state.table, request.method, path)
+    prefix = f"/{ROUTE_PREFIX}".rstrip("/")
+    routes = _methods_by_path(table)
+    for known, methods in routes.items():
+        if _pattern(known).fullmatch(path):
+            return f"{method} is not possible here: send {' or '.join(methods)} {prefix}/{known}.", methods
+    near = get_close_matches(path[:_LONGEST].lower(), routes, 1) if len(path) <= _LONGEST else []
+    nearest = f"The nearest is {' or '.join(routes[near[0]])} {prefix}/{near[0]}. " if near else ""
+    return f"There is no such route. {nearest}GET {prefix}/openapi.json lists all.", ()
+
+
+@cache
+def _methods_by_path(table: Sequence[Route | Open]) -> Mapping[str, tuple[str, ...]]:
+    """The methods of each path, with the name of each protocol in the routes that pin one."""
+    from shared.description.openapi import operations_of  # it takes a while, and few requests need it
+
+    found: dict[str, tuple[str, ...]] = {"": ("GET", "HEAD")}
+    for one in operations_of(table):
+        for name in one.names or ("",):
+            path = one.path.replace("{protocol}", name)
+            found[path] = (*found.get(path, ()), one.method)
+    return found
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parameters = {r"\{\*\w+\}": ".*", r"\{\w+\}": "[^/]+"}
+    pattern = re.sub(r"[^{}*\w/]", lambda mark: re.escape(mark[0]), template)
+    for parameter, values in parameters.items():
+        pattern = re.sub(parameter, values, pattern)
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)

@@ -22,16 +22,7 @@ from shared.chat_types import Caller, Extent, Json
 from shared.documents import Rights, StoredDocument, conflict, is_name
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.own import MINE, folder_of, shown_name
-from shared.errors import (
-    AlreadyThere,
-    BadRequest,
-    NotAllowed,
-    NotFound,
-    NotSignedIn,
-    TooLarge,
-    TooSlow,
-    Unreadable,
-)
+from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, NotSignedIn, TooLarge, TooSlow, Unreadable
 from shared.runtime.features import is_there, lack_of
 from shared.service import Service
 from shared.settings import Settings

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+import msgspec
 from pydantic import Field
 
 from shared.chat_types import Json
@@ -54,21 +55,11 @@ def read_verdicts_page(query: Mapping[str, str]) -> tuple[int, str | None]:
 
 def verdict_json(answer_id: str, verdict: Verdict) -> dict[str, Json]:
     """Make the JSON of a verdict, as its caller gets it back."""
-    return {
-        "answer_id": answer_id,
-        "rating": verdict.rating,
-        "comment": verdict.comment,
-        "expected": verdict.expected,
-        "time": verdict.time,
-    }
+    return {"answer_id": answer_id, **msgspec.structs.asdict(verdict)}
 
 
 def judged_json(judged: Judged) -> dict[str, Json]:
     """Make the JSON of a verdict with its answer. Who asked is not in it."""
     answer = judged.answer
-    asked: dict[str, Json] = {
-        "question": answer.question,
-        "answer": answer.text,
-        "sources": list[Json](answer.sources),
-    }
+    asked: dict[str, Json] = {"question": answer.question, "answer": answer.text, "sources": [*answer.sources]}
     return verdict_json(answer.id, judged.verdict) | asked

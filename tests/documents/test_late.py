@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from shared.documents import LateDocuments
 from shared.documents.file_store import FileStore
-from shared.documents.late import LateDocuments
 from shared.errors import NotConfigured
 
 

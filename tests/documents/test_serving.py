@@ -7,8 +7,8 @@ import pytest
 from shared.chat_types import Access
 from shared.documents import StoredDocument
 from shared.documents.file_store import FileStore
-from shared.documents.serving import content_headers, content_type, find_document
 from shared.errors import NotFound
+from shared.triggers.content import content_headers, content_type, find_document
 from tests.documents.store_contract import replace
 
 ADA = Access("ada")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shared.chat_types import Json, Role
 from shared.history import NO_TOOL_CALL, StoredMessage
-from shared.history.contents import PREVIEW_LENGTH, decode_messages, encode_messages, merged, preview
+from shared.history.contents import PREVIEW_LENGTH, decode_messages, encode, merged, preview
 from shared.wire.framing import encode_json
 
 
@@ -32,7 +32,7 @@ MESSAGES = st.builds(
 
 @given(st.lists(MESSAGES))
 def test_what_is_kept_comes_back_as_it_was(messages: list[StoredMessage]) -> None:
-    assert decode_messages(encode_messages(messages)) == tuple(messages)
+    assert decode_messages(encode(messages)) == tuple(messages)
 
 
 def test_messages_of_the_first_version_still_read() -> None:

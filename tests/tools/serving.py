@@ -11,7 +11,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens
 from shared.retrieval import Retriever
 from shared.settings import Settings
 from shared.tools import Tool, ToolContext, ToolResult

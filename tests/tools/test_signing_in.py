@@ -6,7 +6,7 @@ import pytest
 
 from shared.chat_types import Caller
 from shared.errors import NotConfigured
-from shared.identity.caller_tokens import CallerTokens
+from shared.identity import CallerTokens
 from shared.settings import Settings
 from tests.stand_ins.entra import ADA, BEN, REGISTRATION, TENANT, EntraStandIn
 from tests.stand_ins.identity_endpoint import identity_endpoint
