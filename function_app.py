@@ -1,11 +1,11 @@
 """Route table: all triggers of the app. The handlers are in `shared/triggers/`."""
 
-import os
 from collections.abc import Awaitable, Callable
 
 import azure.functions as func
 from azure.functions.warmup import WarmUpContext
 
+from shared.app import valid_settings
 from shared.triggers import (
     about,
     approvals,
@@ -18,6 +18,7 @@ from shared.triggers import (
     demo_page,
     documents,
     feedback,
+    kept_responses,
     mcp,
     other_paths,
     own_documents,
@@ -65,12 +66,19 @@ ROUTES: tuple[Route | Open, ...] = (
     Route("models", "GET", "v1/models", about.list_models, protocol="openai", counted=False),
     Route("model", "GET", "v1/models/{id}", about.get_model, protocol="openai", counted=False),
     Route("responses", "POST", "v1/responses", chat.chat, protocol="openai-responses"),
-    Route("kept_response", "GET", "v1/responses/{id}", runs.get_response, protocol="openai-responses", spends=False),
+    Route(
+        "kept_response",
+        "GET",
+        "v1/responses/{id}",
+        kept_responses.get_response,
+        protocol="openai-responses",
+        spends=False,
+    ),
     Route(
         "delete_response",
         "DELETE",
         "v1/responses/{id}",
-        runs.delete_response,
+        kept_responses.delete_response,
         protocol="openai-responses",
         spends=False,
     ),
@@ -78,7 +86,7 @@ ROUTES: tuple[Route | Open, ...] = (
         "cancel_response",
         "POST",
         "v1/responses/{id}/cancel",
-        runs.cancel_response,
+        kept_responses.cancel_response,
         protocol="openai-responses",
         spends=False,
     ),
@@ -160,46 +168,38 @@ async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker pa
     await warm_up.warm_up()
 
 
-watched = content_events.watched(os.environ)
+settings = valid_settings()
+"""If they are wrong, there is no trigger of a queue: messages stay in it until they are right."""
 
-if watched:
+if settings and settings.watches_container:
 
-    @app.queue_trigger("message", watched.events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", settings.events_queue, "CONTENT_STORAGE")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_event(message: func.QueueMessage) -> None:
         """Index an uploaded document, or remove a deleted one from the index (queue trigger)."""
         await content_events.handle_events(message.get_body())
 
-
-compared = content_events.compared(os.environ)
-
-if compared:
-
-    @app.timer_trigger("timer", compared)  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.timer_trigger("timer", content_events.SYNC_SCHEDULE)  # pyright: ignore[reportUnknownMemberType] (no types)
     async def content_sync(timer: func.TimerRequest) -> None:  # noqa: ARG001 (the worker passes it by this name)
         """Bring the index into step with the documents that are kept (timer trigger)."""
         await content_events.sync()
 
 
-batch_queue = runs.queue_of(os.environ)
+if settings and settings.batches == "queue":
 
-if batch_queue:
-
-    @app.queue_trigger("message", batch_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", settings.batch_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_run(message: func.QueueMessage) -> None:
         """Run a run, or go on with one whose runner has died (queue trigger)."""
         await runs.run_batch(message.get_body(), message.insertion_time)
 
-    @app.queue_trigger("message", f"{batch_queue}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", f"{settings.batch_queue}-poison", "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def batch_poison(message: func.QueueMessage) -> None:
         """End a run that could not be run (queue trigger)."""
         await runs.give_up_batch(message.get_body())
 
 
-requests_queue = chat_requests.bound(os.environ)
+if settings and settings.chat_requests_queue:
 
-if requests_queue:
-
-    @app.queue_trigger("message", requests_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
+    @app.queue_trigger("message", settings.chat_requests_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)
     async def chat_request(message: func.QueueMessage, context: func.Context) -> None:
         """Answer a request of a queue into another queue (queue trigger)."""
         tries = message.dequeue_count or 1

@@ -8,6 +8,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
+from shared.errors import NotConfigured
 from shared.parts import build_message_runs, build_runs, build_service, open_answers, open_target
 from shared.runs import begin as runs_begin
 from shared.runs.begin import Arrival, Followed
@@ -34,6 +35,14 @@ def get_settings() -> Settings:
     settings = Settings.read(os.environ)
     check_default_protocol(settings.chat_default_protocol)
     return settings
+
+
+def valid_settings() -> Settings | None:
+    """The settings of this process; None if they are wrong."""
+    try:
+        return get_settings()
+    except NotConfigured:
+        return None
 
 
 _service = Late(lambda: build_service(get_settings()))

@@ -83,7 +83,6 @@ LATE = {
     "semantic_text_splitter",
     "shared.description.openapi",
     "shared.description.swagger",
-    "shared.triggers.kept_responses",
     "shared.triggers.mcp_messages",
     "shared.wire.mcp",
     "shared.wire.mcp_tools",

@@ -81,6 +81,11 @@ class AllFields(SettingsFields, PlatformFields):
         return bool(self.content_storage or self.content_storage_blobs)
 
     @property
+    def watches_container(self) -> bool:
+        """Whether a trigger can watch the container of documents."""
+        return bool(self.content_storage or self.content_storage_queues)
+
+    @property
     def events_queue(self) -> str:
         """The queue of the events of the container of documents."""
         return f"{self.content_container}-events"

@@ -13,6 +13,7 @@ from shared import app
 from shared.chat_types import Json
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.runtime.features import is_there
+from shared.settings import Settings
 from shared.triggers.door import Call, Open, Route
 from shared.triggers.warm_up import warm_up_soon
 from shared.web.public_url import known_url
@@ -98,7 +99,7 @@ async def get_openapi(request: Request) -> Response:
 
     What the app offers, for tools.
     """
-    document = await asyncio.to_thread(_openapi_json, request.state.table, _auth_mode())
+    document = await asyncio.to_thread(_openapi_json, request.state.table, _auth_mode(app.valid_settings()))
     return Response(document, media_type="application/json")
 
 
@@ -108,16 +109,15 @@ async def get_swagger(request: Request) -> Response:
 
     What the app offers, for tools.
     """
-    document = await asyncio.to_thread(_swagger_json, request.state.table, _auth_mode(), _public_url())
+    settings = app.valid_settings()
+    public_url = settings.public_url if settings else None
+    document = await asyncio.to_thread(_swagger_json, request.state.table, _auth_mode(settings), public_url)
     return Response(document, media_type="application/json")
 
 
-def _auth_mode() -> str:
+def _auth_mode(settings: Settings | None) -> str:
     """`AUTH_MODE`; `none` if the settings are invalid, so that the documents are still served."""
-    try:
-        return app.get_settings().auth_mode
-    except NotConfigured:
-        return "none"
+    return settings.auth_mode if settings else "none"
 
 
 @cache
@@ -126,14 +126,6 @@ def _openapi_json(routes: Sequence[Route | Open], auth_mode: str) -> bytes:
     from shared.description.openapi import build_openapi
 
     return encode_json(build_openapi(routes, auth_mode=auth_mode))
-
-
-def _public_url() -> str | None:
-    """`PUBLIC_URL`; None also if the settings are invalid."""
-    try:
-        return app.get_settings().public_url
-    except NotConfigured:
-        return None
 
 
 @cache

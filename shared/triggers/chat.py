@@ -1,6 +1,6 @@
 """The chat routes. Each resolves the protocol, reads and checks the body, begins a run, and answers with it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from copy import replace
 
 from starlette.requests import Request
@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import ChatRequest
-from shared.errors import NotConfigured
 from shared.runs.begin import Arrival, keeping_of, outlives
 from shared.settings import Settings
 from shared.triggers.door import Call, Check, Handler, checked_first
@@ -30,22 +29,13 @@ def _resolves(options: RouteOptions) -> Check:
         headers = request.headers
         agent = headers.get("x-ms-useragent") or headers.get("user-agent", "")  # browsers let no page set the second
         named, content_type = request.path_params.get("protocol"), headers.get("content-type", "")
-        default, messages_for = _said_by_settings()
-        selected = resolve(named, content_type, default, agent)
+        settings = app.valid_settings()
+        selected = resolve(named, content_type, settings.chat_default_protocol if settings else AI_CHAT.name, agent)
         request.state.selected = selected
-        request.state.protocol = selected.telling_errors(selected.protocol, messages_for)
+        request.state.protocol = selected.telling_errors(selected.protocol, settings.messages_for if settings else ())
         request.state.asked = _unread(selected.protocol, options)
 
     return resolve_protocol
-
-
-def _said_by_settings() -> tuple[str, Collection[str]]:
-    """Return the default protocol, and those whose errors are messages; if the settings are invalid, `ai-chat`."""
-    try:
-        settings = app.get_settings()
-    except NotConfigured:
-        return AI_CHAT.name, ()
-    return settings.chat_default_protocol, settings.messages_for
 
 
 def _question(route: RouteOptions, bare: str = "in the protocol that the body speaks") -> Callable[[Handler], Handler]:

@@ -96,19 +96,15 @@ async def list_chats(call: Call) -> Response:
     page = bodies.read_page(call.request.query_params)
     if page.search:
         found, last = await find_chats(history, owner, page.search.casefold().split(), page)
-        response = json_response([bodies.conversation_json(chat) for chat in found])
-        if last:
-            response.headers["link"] = f'<{page.following(last)}>; rel="next"'
-        return response
-    one_more = replace(page, limit=page.limit + 1)
-    if page.mode and owner == owner_of(Caller()):
-        chats = await chats_that(is_of_chatui, history, owner, one_more)
     else:
-        chats = await history.conversations(owner, one_more)
-    response = json_response([bodies.conversation_json(chat) for chat in chats[: page.limit]])
-    if len(chats) > page.limit:
-        response.headers["link"] = f'<{page.following(chats[page.limit - 1])}>; rel="next"'
-    return response
+        one_more = replace(page, limit=page.limit + 1)
+        if page.mode and owner == owner_of(Caller()):
+            chats = await chats_that(is_of_chatui, history, owner, one_more)
+        else:
+            chats = await history.conversations(owner, one_more)
+        found, last = chats[: page.limit], chats[page.limit - 1] if len(chats) > page.limit else None
+    following = page.following(last) if last else ""
+    return json_response([bodies.conversation_json(chat) for chat in found], following=following)
 
 
 @describes(of_history({201: Answer("The chat.", Chat)}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))

@@ -12,7 +12,7 @@ each time goes to the poison queue.
 import asyncio
 import logging
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ from pydantic import Field
 from shared import app
 from shared.chat_types import Caller, ChatRequest, Json
 from shared.core.fold import Answer, fold
-from shared.errors import BadRequest, InternalError, NotConfigured, SwitchboardError, log_fault
+from shared.errors import BadRequest, InternalError, SwitchboardError, log_fault
 from shared.runs.begin import Arrival, Keeping
 from shared.runtime.host_file import most_tries
 from shared.service import Service
@@ -69,14 +69,6 @@ class _Work(msgspec.Struct):
     """How often it is delivered again if this try fails."""
     protocol: Protocol = AI_CHAT
     """The protocol that an error is told in."""
-
-
-def bound(environment: Mapping[str, str]) -> str | None:
-    """Return the name of the queue of requests; None: there is none. With invalid settings messages stay in it."""
-    try:
-        return Settings.read(environment).chat_requests_queue
-    except NotConfigured:
-        return None
 
 
 async def answer(message: bytes, message_id: str, tries: int, invocation_id: str, since: datetime | None) -> None:

@@ -13,16 +13,15 @@ import json
 import logging
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
 from shared import app
 from shared.chat_types import Json
 from shared.documents import PENDING
-from shared.errors import BadRequest, NotConfigured, SwitchboardError
+from shared.errors import BadRequest, SwitchboardError
 from shared.runtime.host_file import function_timeout
-from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.ingestion import FileReport
@@ -34,31 +33,11 @@ _HASH_DIGITS = 12
 """Hexadecimal digits of a document's label in the log."""
 
 SYNC_SCHEDULE = "0 30 2 * * *"
-"""When a watched container is compared with the index: at 2:30 UTC each day."""
+"""When a watched container is compared with the index: at 2:30 UTC each day. A folder is at the next start."""
 _SPARE_SECONDS = 60
 """Time between our own limit of a sync and the platform's, which would end the process and all that runs in it."""
 
 _log = logging.getLogger("switchboard.content")
-
-
-def watched(environment: Mapping[str, str]) -> Settings | None:
-    """Return the settings if a trigger can watch the container, else None.
-
-    Invalid settings also give None: without a trigger, messages stay in the queue until the settings are corrected.
-    """
-    try:
-        settings = Settings.read(environment)
-    except NotConfigured:
-        return None
-    return settings if settings.content_storage or settings.content_storage_queues else None
-
-
-def compared(environment: Mapping[str, str]) -> str | None:
-    """Return the schedule by which a watched container is compared with the index; None: none is watched.
-
-    What broke off in a folder is finished at the next start.
-    """
-    return SYNC_SCHEDULE if watched(environment) else None
 
 
 async def handle_events(message: bytes) -> None:

@@ -1,6 +1,5 @@
 """Routes of the documents in the index: list them, upload one, delete one."""
 
-import re
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict
@@ -22,6 +21,7 @@ from shared.triggers.own_documents import Owner, begin_upload, delete_all, delet
 from shared.triggers.uploads import BytesReader, ListedDocument, Upload, listed_json
 from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
+from shared.wire.request_body import read_limit
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""
@@ -83,9 +83,7 @@ async def list_documents(call: Call) -> Response:
     """
     service, settings = call.service, call.settings
     query = call.request.query_params
-    limit = query.get("limit") or str(_MOST_LISTED)
-    if not re.fullmatch("[0-9]{1,3}", limit) or not 1 <= int(limit) <= _MOST_LISTED:
-        raise BadRequest(f"limit: should be a whole number from 1 to {_MOST_LISTED}.")
+    limit = read_limit(query, _MOST_LISTED)
     search, after = query.get("search", ""), query.get("after", "")
     if max(len(search), len(after)) > MAX_NAME_LENGTH:
         raise BadRequest(f"search, after: should have at most {MAX_NAME_LENGTH:,} characters.")
@@ -95,16 +93,13 @@ async def list_documents(call: Call) -> Response:
         service.retriever.extent,
         search=search,
         after=after,
-        limit=int(limit) + 1,
+        limit=limit + 1,
     )
-    page = found[: int(limit)]
+    page = found[:limit]
     listed: list[Json] = [listed_json(one) for one in page]
     may = {"may_write": may_write(call.caller, settings), "why_no_own": why_not_offered(settings)}
-    response = json_response({"documents": listed, **may})
-    if len(found) > len(page):
-        following = urlencode({"search": search, "after": page[-1].document.name, "limit": limit})
-        response.headers["link"] = f'<?{following}>; rel="next"'
-    return response
+    next_page = {"search": search, "after": page[-1].document.name, "limit": limit} if len(found) > limit else {}
+    return json_response({"documents": listed, **may}, following=urlencode(next_page))
 
 
 @describes(

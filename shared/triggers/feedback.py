@@ -95,11 +95,8 @@ async def list_feedback(call: Call) -> Response:
     limit, after = bodies.read_verdicts_page(call.request.query_params)
     found = await verdicts.page(limit + 1, after)
     listed: list[Json] = [bodies.judged_json(one) for one in found[:limit]]
-    response = json_response({"feedback": listed})
-    if len(found) > limit:
-        following = urlencode({"limit": limit, "after": found[limit - 1].answer.id})
-        response.headers["link"] = f'<?{following}>; rel="next"'
-    return response
+    following = urlencode({"limit": limit, "after": found[limit - 1].answer.id}) if len(found) > limit else ""
+    return json_response({"feedback": listed}, following=following)
 
 
 def _verdicts(call: Call) -> VerdictStore:

@@ -6,10 +6,9 @@ from pydantic_core import from_json
 from starlette.responses import Response
 
 from shared.errors import BadRequest, NotFound, Stopped
-from shared.triggers.door import Call
-from shared.triggers.reading_runs import followed, no_response, number_of, parts
+from shared.triggers.door import Call, checked_first
+from shared.triggers.reading_runs import followed, no_response, number_of, parts, require_response
 from shared.web.responses import json_response
-from shared.wire.openai_responses import OPENAI_RESPONSES, unfinished
 
 if TYPE_CHECKING:
     from shared.runs.following import Standing
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
 
 _END_SECONDS = 5.0
 """How long a request waits for the end of a response that it stops; another process may store it."""
+_PROTOCOL = "openai-responses"
 
 
+@checked_first(require_response)
 async def get_response(call: Call) -> Response:
     """Send a response, or the stream of it."""
     _, runs = await parts()
@@ -32,6 +33,7 @@ async def get_response(call: Call) -> Response:
         raise no_response(call.id) from None
 
 
+@checked_first(require_response)
 async def cancel_response(call: Call) -> Response:
     """Stop a response that is made in the background."""
     _, runs = await parts()
@@ -48,6 +50,7 @@ async def cancel_response(call: Call) -> Response:
         raise no_response(call.id) from None
 
 
+@checked_first(require_response)
 async def delete_response(call: Call) -> Response:
     """Stop a response, and delete all that is kept of it."""
     _, runs = await parts()
@@ -61,12 +64,14 @@ async def delete_response(call: Call) -> Response:
 async def _find(runs: "Runs", call: Call) -> "Standing":
     """Find a response. A run in another protocol is none."""
     asked, _ = await runs.request(run_id := _run_id(call.id), call.owner)
-    if asked.protocol != OPENAI_RESPONSES.name:
+    if asked.protocol != _PROTOCOL:
         raise no_response(call.id)
     return await runs.find(run_id, call.owner)
 
 
 async def _shown(runs: "Runs", standing: "Standing") -> Response:
+    from shared.wire.openai_responses import unfinished
+
     result = standing.result
     if result and result.status == 200:
         headers = {"cache-control": "no-store", "content-type": "application/json"}

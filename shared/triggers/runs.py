@@ -3,7 +3,7 @@
 One that failed is no 429 or 503, which workflows would take for a poll to send again.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
@@ -19,16 +19,14 @@ from shared.errors import (
     ContentFiltered,
     InternalError,
     NotAllowed,
-    NotConfigured,
     NotFound,
     Stopped,
     TooLarge,
     TooSlow,
 )
 from shared.events import CompletionStarted
-from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
-from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_response, require_runs, shown
+from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_runs, shown
 from shared.web.responses import KEEP_ALIVE_SECONDS
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.framing import SSE, encode_json
@@ -132,30 +130,6 @@ async def follow_run(call: Call) -> Response:
     return await followed(call.settings, runs, call.owner, id_of(call), number_of(last), numbered=True)
 
 
-@checked_first(require_response)
-async def get_response(call: Call) -> Response:
-    """Get a run that a client takes for a response: whole, or its stream."""
-    from shared.triggers import kept_responses
-
-    return await kept_responses.get_response(call)
-
-
-@checked_first(require_response)
-async def delete_response(call: Call) -> Response:
-    """Stop such a run, and delete all that is kept of it."""
-    from shared.triggers import kept_responses
-
-    return await kept_responses.delete_response(call)
-
-
-@checked_first(require_response)
-async def cancel_response(call: Call) -> Response:
-    """Stop such a run, if it is made in the background."""
-    from shared.triggers import kept_responses
-
-    return await kept_responses.cancel_response(call)
-
-
 async def resume(call: Call) -> Response:
     """Stream the answer that a chat's last question gets, or answer with 204. A 404 would be an error."""
     runs, protocol = await app.get_runs(), call.request.path_params["protocol"]
@@ -191,15 +165,6 @@ async def follow_batch(call: Call) -> Response:
     seen = int(last) if last.isascii() and last.isdecimal() and len(last) <= 6 else 0
     headers = {"cache-control": "no-cache", "content-type": "text/event-stream"}
     return StreamingResponse(_messages(runs, owner, run_id, seen), headers=headers)
-
-
-def queue_of(environment: Mapping[str, str]) -> str | None:
-    """Return the queue whose trigger runs batches, if any. With invalid settings none does: messages stay in it."""
-    try:
-        settings = Settings.read(environment)
-    except NotConfigured:
-        return None
-    return settings.batch_queue if settings.batches == "queue" else None
 
 
 async def run_batch(message: bytes, since: datetime | None) -> None:

@@ -22,9 +22,15 @@ KEEP_ALIVE_SECONDS = 15.0
 """Time without a record after which a stream sends a keep-alive, in seconds: Azure closes idle responses."""
 
 
-def json_response(document: Json, status: int = 200) -> Response:
-    """Make a response with a JSON document, which must not be cached."""
-    headers = {"cache-control": "no-store"}
+def json_response(document: Json, status: int = 200, following: str = "") -> Response:
+    """Make a response with a JSON document, which must not be cached.
+
+    Args:
+        document: The document.
+        status: HTTP status.
+        following: For a page of a list: the query of the next one; empty: there is none.
+    """
+    headers = {"cache-control": "no-store", **({"link": f'<?{following}>; rel="next"'} if following else {})}
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
 
 

@@ -101,14 +101,14 @@ class ListedPage(Page, frozen=True):
     """Words that the chats have; empty: all chats."""
 
     def following(self, last: Conversation) -> str:
-        """Return the address of the next page, relative to this one's.
+        """Return the query of the next page.
 
         Args:
             last: The last chat of this page.
         """
         query = {"mode": self.mode, "limit": self.limit, "search": self.search, "pinned": self.pinned and "true"}
         query["cursor"] = cursor_after(last)
-        return "?" + urlencode({name: value for name, value in query.items() if value})
+        return urlencode({name: value for name, value in query.items() if value})
 
 
 def cursor_after(last: Conversation) -> str:

@@ -7,7 +7,8 @@ import pytest
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.triggers.content_events import names_in, watched
+from shared.settings import Settings
+from shared.triggers.content_events import names_in
 
 TYPES = ("Microsoft.Storage.BlobCreated", "Microsoft.Storage.BlobDeleted")
 
@@ -131,12 +132,9 @@ QUEUES = {"CONTENT_STORAGE__queueServiceUri": "https://a.queue.core.windows.net"
         ({"CONTENT_STORAGE": "UseDevelopmentStorage=true"}, True),
         (BY_IDENTITY | QUEUES, True),
         (BY_IDENTITY, False),
-        (QUEUES, False),
-        ({"CONTENT_STORAGE": "UseDevelopmentStorage=true", "CONTENT_CONTAINER": "No"}, False),
-        ({"CONTENT_STORAGE": "UseDevelopmentStorage=true", "RAI_MODE": "enforce"}, False),
     ],
 )
-def test_the_container_is_watched_where_the_settings_are_right_and_name_its_queues(
+def test_the_container_is_watched_where_the_settings_name_its_queues(
     environment: dict[str, str], is_watched: bool
 ) -> None:
-    assert (watched(environment) is not None) == is_watched
+    assert Settings.read(environment).watches_container == is_watched

@@ -10,6 +10,7 @@ from azure_functions_runtime.bindings.meta import load_binding_registry  # pyrig
 from azure_functions_runtime.functions import Registry  # pyright: ignore[reportMissingTypeStubs]
 
 from local.invocation import PROTOS
+from shared.app import get_settings
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOT = Path(__file__).with_name("functions.txt")
@@ -21,6 +22,13 @@ WITH_QUEUES = {
     "CHAT_REQUESTS_QUEUE": "requests",
     "CONTENT_STORAGE": "UseDevelopmentStorage=true",
 }
+
+
+@pytest.fixture(autouse=True)
+def fresh_settings() -> Iterator[None]:
+    get_settings.cache_clear()
+    yield
+    get_settings.cache_clear()
 
 
 def indexed() -> Iterator[str]:
@@ -46,3 +54,11 @@ def test_azure_finds_these_functions_with_these_bindings(monkeypatch: pytest.Mon
     for name, value in WITH_QUEUES.items():
         monkeypatch.setenv(name, value)
     assert list(indexed()) == SNAPSHOT.read_text(encoding="utf-8").splitlines()
+
+
+def test_with_wrong_settings_no_queue_is_read_so_that_messages_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (WITH_QUEUES | {"CONTENT_CONTAINER": "No"}).items():
+        monkeypatch.setenv(name, value)
+    functions = list(indexed())
+    assert functions
+    assert not [line for line in functions if "queueTrigger" in line or "timerTrigger" in line]
