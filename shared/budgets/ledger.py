@@ -9,8 +9,7 @@ from typing import Literal
 import msgspec
 
 from shared.budgets import Clock, Limits
-from shared.budgets.standing import DAY, Standing, limit_headers
-from shared.budgets.usage import Consumption
+from shared.budgets.standing import DAY, Consumption, Standing, limit_headers
 from shared.chat_types import PartHealth
 from shared.errors import RateLimited
 from shared.settings import Settings

@@ -28,8 +28,7 @@ from azure.data.tables.aio import TableClient, TableServiceClient
 from pydantic import SecretStr
 
 from shared.budgets.ledger import Account, Ledger, Scope
-from shared.budgets.standing import DAY
-from shared.budgets.usage import Consumption
+from shared.budgets.standing import DAY, Consumption
 from shared.chat_types import PartHealth
 from shared.outbound.azure_service.storage import close_client, found, is_without_table, open_client
 from shared.outbound.azure_service.transport import client_options

@@ -11,7 +11,7 @@ on. Calls of the caller's tools are written with the answer, and their results, 
 that goes on with them. If the store fails, the answer still goes out, with a thought that says so, and the fault is
 logged.
 
-Where chats are kept, a complete answer also leaves a record by which it can be judged (`kept_answers.py`).
+Where chats are kept, a complete answer also leaves a record by which it can be judged (`kept_answer`).
 """
 
 import asyncio
@@ -27,7 +27,6 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 import msgspec
 
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
-from shared.core.kept_answers import kept_answer
 from shared.core.recorded_chat import QUESTION_SECONDS, RecordedChat, in_background, time_limit
 from shared.core.running_turn import STOPPED
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, error_text, log_fault
@@ -43,7 +42,7 @@ from shared.events import (
     ToolsCalled,
 )
 from shared.history import HistoryStore, StoredMessage, owner_of
-from shared.verdicts import KeptAnswer, VerdictStore
+from shared.verdicts import KeptAnswer, VerdictStore, kept_answer
 
 _log = logging.getLogger("switchboard.history")
 

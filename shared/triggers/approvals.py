@@ -18,9 +18,9 @@ from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
 from shared.identity import may_approve
 from shared.triggers.door import Call, checked_first
 from shared.web.responses import json_response
-from shared.wire.approval_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader, read_limit
+from shared.wire.run_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 
 if TYPE_CHECKING:
     from shared.runs.approvals import Approval as KeptApproval

@@ -17,8 +17,8 @@ from shared.verdicts import new_answer_id
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.described import CHAT_ERRORS, Description, Question, describes
-from shared.wire.prefer import read_key, read_preferences
 from shared.wire.protocol import Protocol
+from shared.wire.run_body import read_key, read_preferences
 from shared.wire.table import Resolved, resolve
 
 

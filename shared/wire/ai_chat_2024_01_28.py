@@ -25,7 +25,7 @@ from shared.wire.context import (
     FilterResults,
     SessionState,
     ShownContext,
-    Usage,
+    TokenUsage,
     answer_context,
     filtered_context,
     finished_context,
@@ -94,8 +94,8 @@ class AiChat20240128Answer(TypedDict):
     system_fingerprint: str | None
     object: Literal["chat.completion"]
     prompt_filter_results: NotRequired[FilterResults]
-    usage: Usage | None
-    total_usage: NotRequired[Usage]
+    usage: TokenUsage | None
+    total_usage: NotRequired[TokenUsage]
 
 
 class AiChat20240128Chunk(TypedDict):
@@ -108,7 +108,7 @@ class AiChat20240128Chunk(TypedDict):
     system_fingerprint: NotRequired[str | None]
     object: Literal["chat.completion.chunk"]
     prompt_filter_results: NotRequired[FilterResults]
-    usage: NotRequired[Usage]
+    usage: NotRequired[TokenUsage]
 
 
 class AiChat20240128Extras(TypedDict, total=False):

@@ -37,7 +37,7 @@ class DataPoints(TypedDict):
     images: NotRequired[list[SourceImage | Annotated[str, Field(description="The image, as a data URL.")]]]
 
 
-class Thought(TypedDict):
+class ThoughtStep(TypedDict):
     """A step on the way to the answer."""
 
     title: Annotated[str, Field(description="The step's name.")]
@@ -45,7 +45,7 @@ class Thought(TypedDict):
     props: Annotated[dict[str, Any] | None, Field(description="Its details.")]
 
 
-class Usage(TypedDict):
+class TokenUsage(TypedDict):
     """Tokens that the model counted."""
 
     prompt_tokens: int
@@ -68,8 +68,8 @@ class _End(TypedDict, total=False):
 
     finish_reason: Annotated[str, Field(description="Why the answer ended: stop, length or content_filter.")]
     model: Annotated[str, Field(description="The model that answered.")]
-    usage: Usage
-    total_usage: Usage
+    usage: TokenUsage
+    total_usage: TokenUsage
     prompt_filter_results: FilterResults
     content_filter_results: FilterResults
     content_filter_offsets: FilterOffsets
@@ -78,7 +78,7 @@ class _End(TypedDict, total=False):
 class RetrievedContext(_Sources, total=False):
     """The part of the context that protocols with metadata of their own use too."""
 
-    thoughts: list[Thought]
+    thoughts: list[ThoughtStep]
 
 
 class Context(RetrievedContext, _End, total=False):

@@ -15,7 +15,7 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION
-from shared.wire.openai_form import ResponseFormat, form_of
+from shared.wire.openai_request import ResponseFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, NamedTool, refuse_other_kinds
 

@@ -16,12 +16,20 @@ from shared.errors import NotFound
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
+from shared.wire.openai_parts import (
+    OpenaiError,
+    citations,
+    error_keys,
+    error_object,
+    gathered,
+    joined,
+    said,
+    sources_context,
+)
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
 from shared.wire.openai_responses_references import completed
 from shared.wire.openai_responses_shapes import OpenaiResponse
-from shared.wire.openai_shapes import OpenaiError
 from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, events_of
 

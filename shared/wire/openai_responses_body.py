@@ -17,7 +17,7 @@ from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.consent import reason_in
-from shared.wire.openai_form import TextFormat, form_of
+from shared.wire.openai_request import TextFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from shared.wire.context import FilterResults
-from shared.wire.openai_shapes import OpenaiContext
+from shared.wire.openai_parts import OpenaiContext
 
 
 class OpenaiResponsesCitation(TypedDict):

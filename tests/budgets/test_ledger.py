@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from shared.budgets import Clock, Limits
 from shared.budgets.ledger import Admission, Ledger
-from shared.budgets.usage import Consumption
+from shared.budgets.standing import Consumption
 from shared.errors import RateLimited
 
 NOON = 20_000 * 86_400.0 + 43_200

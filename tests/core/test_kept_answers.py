@@ -3,8 +3,8 @@
 import pytest
 
 from shared.chat_types import ChatRequest, ChatState, Message, Role
-from shared.core.kept_answers import kept_answer
 from shared.events import DataPoint
+from shared.verdicts import kept_answer
 
 POINTS = (
     DataPoint("plan.pdf#page=3", "The Standard plan pays\n80 % of dental care. Implants are extra."),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import BadRequest
-from shared.wire.prefer import Preferences, read_key, read_preferences
+from shared.wire.run_body import Preferences, read_key, read_preferences
 
 LATER = Preferences(respond_async=True)
 

@@ -8,8 +8,7 @@ from shared.outbound.asking import RetryPolicy
 from shared.retrieval import Embedder
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.retriever import AzureSearchRetriever
-from shared.retrieval.azure_search.vectors import VectorFields
+from shared.retrieval.azure_search.retriever import AzureSearchRetriever, VectorFields
 from shared.settings import Settings
 from tests.retrieval.retriever_contract import LIBRARY
 from tests.stand_ins.ai_search import AISearchStandIn
