@@ -30,18 +30,8 @@ from shared.errors import (
 )
 from shared.runtime.host_file import ROUTE_PREFIX
 from shared.runtime.version import VERSION
+from shared.wire import described
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.described import (
-    RECORD,
-    WHOLE,
-    Answer,
-    Description,
-    ErrorType,
-    Parameter,
-    Question,
-    description_of,
-    one_of_these,
-)
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.own_routes import OWN_ROUTES
@@ -55,7 +45,7 @@ TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
 ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
-CALLER_ERRORS: tuple[ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
+CALLER_ERRORS: tuple[described.ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
 """Errors of every route at which callers sign in."""
 
 
@@ -104,7 +94,7 @@ class Operation(msgspec.Struct, frozen=True):
     """The operation's id. If the path names a protocol, its name is appended."""
     protocol: Protocol | None
     """The protocol of the route, if the path names none; None: the body selects it, or the route speaks none."""
-    about: Description
+    about: described.Description
     """What it says of itself, with the errors that the door adds and a tag."""
 
     @property
@@ -124,7 +114,7 @@ def operations_of(table: Iterable[TableRoute]) -> Iterator[Operation]:
     """Yield each method of each route, in the order of the table."""
     for route in table:
         for method in route.methods.split():
-            about = OWN_ROUTES.get((method, route.path)) or description_of(route.handler)
+            about = OWN_ROUTES.get((method, route.path)) or described.description_of(route.handler)
             errors = (*(() if route.is_open else CALLER_ERRORS), *((RateLimited,) if route.counted else ()))
             tag = about.tag or (ABOUT_THE_APP if route.is_open else route.protocol or "")
             about = replace(about, tag=tag, errors=(*errors, *about.errors))
@@ -144,14 +134,14 @@ def _head(get: Operation) -> Operation:
     about = replace(
         get.about,
         text=f"{title}: the headers alone.\n\nSends the headers of GET without the body.",
-        answers={status: Answer(get.about.answers[status].description) for status in (200, 304)},
+        answers={status: described.Answer(get.about.answers[status].description) for status in (200, 304)},
         parameters=tuple(parameter for parameter in get.about.parameters if parameter.place == "path"),
         visible=False,
     )
     return replace(get, id=get.id.replace("get_", "head_", 1), about=about)
 
 
-def _texts(about: Description) -> tuple[str, str]:
+def _texts(about: described.Description) -> tuple[str, str]:
     """Return the title and the description of a route."""
     title, _, description = cleandoc(about.text).partition("\n")
     return title.removesuffix("."), " ".join(description.split())
@@ -197,7 +187,7 @@ def _require_sign_in(document: Schema, credential: Schema) -> None:
                 operation["security"] = []
 
 
-def all_errors(root: ErrorType = SwitchboardError) -> Iterator[ErrorType]:
+def all_errors(root: described.ErrorType = SwitchboardError) -> Iterator[described.ErrorType]:
     """Every class of error, base classes first."""
     for kind in root.__subclasses__():
         yield kind
@@ -214,7 +204,7 @@ def _introduction() -> str:
     )
 
 
-def _meaning(kind: ErrorType) -> str:
+def _meaning(kind: described.ErrorType) -> str:
     """The first line of the error's docstring."""
     return (kind.__doc__ or "").strip().partition("\n")[0]
 
@@ -257,7 +247,7 @@ def _plain_operation(one: Operation, schemas: Schemas) -> Schema:
     return _about(about, one.id, about.tag, title) | more | {"responses": errors | answers}
 
 
-def _plain_answer(answer: Answer, schemas: Schemas, protocol: Protocol = AI_CHAT) -> Schema:
+def _plain_answer(answer: described.Answer, schemas: Schemas, protocol: Protocol = AI_CHAT) -> Schema:
     response: Schema = {"description": answer.description}
     if answer.kind is not None:
         bodies = [answer, *([answer.also] if answer.also else [])]
@@ -270,26 +260,28 @@ def _plain_answer(answer: Answer, schemas: Schemas, protocol: Protocol = AI_CHAT
     return response
 
 
-def _body(answer: Answer, schemas: Schemas, protocol: Protocol) -> Schema:
+def _body(answer: described.Answer, schemas: Schemas, protocol: Protocol) -> Schema:
     shape, kind = protocol.shape, answer.kind
-    schema = schemas.of(shape.answer if kind is WHOLE else shape.record if kind is RECORD else kind)
+    schema = schemas.of(shape.answer if kind is described.WHOLE else shape.record if kind is described.RECORD else kind)
     return _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
 
 
-def _parameters(parameters: Iterable[Parameter], schemas: Schemas) -> list[Schema]:
+def _parameters(parameters: Iterable[described.Parameter], schemas: Schemas) -> list[Schema]:
     return [
         {
             "name": parameter.name,
             "in": parameter.place,
             "required": parameter.place == "path",
             "description": parameter.description,
-            "schema": schemas.of(one_of_these(parameter.values) if parameter.values else parameter.kind),
+            "schema": schemas.of(described.one_of_these(parameter.values) if parameter.values else parameter.kind),
         }
         for parameter in parameters
     ]
 
 
-def _chat_operation(one: Operation, question: Question, protocols: Sequence[Protocol], schemas: Schemas) -> Schema:
+def _chat_operation(
+    one: Operation, question: described.Question, protocols: Sequence[Protocol], schemas: Schemas
+) -> Schema:
     (title, _), operation, tag = _texts(one.about), one.id, one.about.tag
     if one.is_pinned:
         tag = protocols[0].name
@@ -321,7 +313,7 @@ def _form(protocol: Protocol) -> Schema:
     }
 
 
-def _chat_content(question: Question, protocols: Sequence[Protocol]) -> Schema:
+def _chat_content(question: described.Question, protocols: Sequence[Protocol]) -> Schema:
     content: Schema = {}
     team = "Team" if question.team else ""
     whole = [protocol for protocol in protocols if protocol.answer and not question.streams]
@@ -352,13 +344,13 @@ def _stream(media_type: str, item: Schema, *, has_end: bool = False) -> Schema:
     return {"schema": schema, "x-itemSchema": item}
 
 
-def _about(about: Description, operation: str, tag: str, title: str) -> Schema:
+def _about(about: described.Description, operation: str, tag: str, title: str) -> Schema:
     _, description = _texts(about)
     made: Schema = {"operationId": operation, "tags": [tag], "summary": title, "description": description}
     return made if about.visible else made | {"x-ms-visibility": "internal"}
 
 
-def _error_responses(kinds: Iterable[ErrorType], protocols: Iterable[Protocol]) -> Schema:
+def _error_responses(kinds: Iterable[described.ErrorType], protocols: Iterable[Protocol]) -> Schema:
     """One response per status, with the meaning of each error code, in the shape of these protocols."""
     protocols = tuple(protocols)
     content: Schema = {}

@@ -19,22 +19,8 @@ from azure.data.tables.aio import TableClient
 from shared.chat_types import PartHealth
 from shared.errors import NotFound, Unavailable
 from shared.history import MOST_MESSAGES, NEWEST, Conversation, Mode, Page, StoredMessage, contents
+from shared.history import azure_table_rows as entities
 from shared.history.azure_table import HistoryTable
-from shared.history.azure_table_rows import (
-    Changed,
-    Head,
-    Operation,
-    commit,
-    conversation_of,
-    deleted,
-    head_of,
-    keys,
-    list_key,
-    partition_of,
-    remove,
-    rows_in,
-    started,
-)
 from shared.history.azure_table_writing import FEW, Edit, new_name, read, write
 from shared.outbound.azure_service.storage import found
 
@@ -63,7 +49,7 @@ class AzureTableHistory:
     async def create(self, owner: str, mode: Mode, title: str, session_id: str | None = None) -> Conversation:
         """Start an empty conversation, or return that of the session."""
         made = Conversation(session_id or str(uuid4()), title, mode, "", datetime.now(UTC), 0)
-        head = Head(partition_of(owner), made, new_name())
+        head = entities.Head(entities.partition_of(owner), made, new_name())
         may_be_there = session_id is not None
 
         async def work(table: TableClient) -> Conversation:
@@ -72,14 +58,14 @@ class AzureTableHistory:
                 with suppress(NotFound):
                     return (await _find(table, owner, made.id)).conversation
             may_be_there = True
-            await commit(table, [*started(head), await self._counted(table, head.partition)])
+            await entities.commit(table, [*entities.started(head), await self._counted(table, head.partition)])
             return made
 
         return await self._table.run(work)
 
     async def conversations(self, owner: str, page: Page = NEWEST) -> Sequence[Conversation]:
         """List a page of the owner's conversations, newest first."""
-        partition = partition_of(owner)
+        partition = entities.partition_of(owner)
         async with self._table.ready() as table:
             await self._tidy(table, partition)
             modes = [page.mode] if page.mode else [*Mode]
@@ -133,7 +119,7 @@ class AzureTableHistory:
                     return
                 raise
             tried = True
-            await commit(table, deleted(head))
+            await entities.commit(table, entities.deleted(head))
             with suppress(AzureError):  # the chat is gone, and what is left of it goes with the next list
                 await self._tidy(table, head.partition)
 
@@ -152,7 +138,7 @@ class AzureTableHistory:
         """Close the connections."""
         await self._table.aclose()
 
-    async def _counted(self, table: TableClient, partition: str) -> Operation:
+    async def _counted(self, table: TableClient, partition: str) -> entities.Operation:
         """Return the operation that counts one more conversation of an owner; raise TooLarge if there may be no more.
 
         Deletions are not counted: where there seem to be too many, they are counted anew.
@@ -160,37 +146,37 @@ class AzureTableHistory:
         counted = await found(table, partition, "n")
         count: int = counted["chats"] if counted else self._max_chats
         if count >= self._max_chats:
-            count = sum([1 async for _ in rows_in(table, partition, "h-", select=["RowKey"])])
+            count = sum([1 async for _ in entities.rows_in(table, partition, "h-", select=["RowKey"])])
         contents.require_room_for_chat(count, self._max_chats)
-        return "upsert", {**keys(partition, "n"), "chats": count + 1}
+        return "upsert", {**entities.keys(partition, "n"), "chats": count + 1}
 
     async def _tidy(self, table: TableClient, partition: str) -> None:
         """Remove what is to be removed of an owner's chats."""
         before = datetime.now(UTC) - self._leftover_age
-        for row in [row async for row in rows_in(table, partition, "d-")]:
+        for row in [row async for row in entities.rows_in(table, partition, "d-")]:
             if row["is_begun"] or row.metadata["timestamp"] < before:
-                with suppress(AzureError, Changed):
-                    await remove(table, partition, row["prefix"], row["RowKey"])
+                with suppress(AzureError, entities.Changed):
+                    await entities.remove(table, partition, row["prefix"], row["RowKey"])
 
 
-async def _find(table: TableClient, owner: str, conversation_id: str) -> Head:
+async def _find(table: TableClient, owner: str, conversation_id: str) -> entities.Head:
     """Read the head of the owner's conversation; raise NotFound if there is none."""
     contents.require_id(conversation_id)
-    partition = partition_of(owner)
+    partition = entities.partition_of(owner)
     if entity := await found(table, partition, f"h-{conversation_id}"):
-        return head_of(entity)
+        return entities.head_of(entity)
     raise contents.no_such_chat()
 
 
 async def _listed(table: TableClient, partition: str, mode: Mode, page: Page) -> list[Conversation]:
     """Read the conversations of one mode that may be on a page."""
     listed: list[Conversation] = []
-    above = list_key(mode, page.after) if page.after else ""
+    above = entities.list_key(mode, page.after) if page.after else ""
     only = "pinned eq true" if page.pinned else ""
     at_once = min(page.limit, _MOST_PAGE)
-    async with aclosing(rows_in(table, partition, f"l-{mode}-", above=above, only=only, page=at_once)) as rows:
+    async with aclosing(entities.rows_in(table, partition, f"l-{mode}-", above=above, only=only, page=at_once)) as rows:
         async for row in rows:
-            listed.append(conversation_of(row, row["RowKey"][-36:]))
+            listed.append(entities.conversation_of(row, row["RowKey"][-36:]))
             if len(listed) == page.limit:
                 break
     return listed

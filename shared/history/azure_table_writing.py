@@ -20,26 +20,8 @@ from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
 from shared.history import MOST_MESSAGES, Conversation, StoredMessage, contents
-from shared.history.azure_table_rows import (
-    MOST_BYTES,
-    MOST_OPERATIONS,
-    PROPERTY_BYTES,
-    Changed,
-    Head,
-    Operation,
-    bytes_of,
-    changed,
-    commit,
-    mark_entity,
-    mark_key,
-    number_of,
-    pieces_of,
-    removal,
-    removal_keys,
-    remove,
-    rows_in,
-    write_key,
-)
+from shared.history import azure_table_rows as entities
+from shared.history.azure_table_rows import Changed, Head, Operation
 from shared.outbound.azure_service.storage import found
 
 FEW = 20
@@ -129,19 +111,19 @@ async def write(
         change=change,
     )
     operations: list[Operation] = [
-        *changed(head, new),
+        *entities.changed(head, new),
         *(
             ("upsert", entity, {"mode": UpdateMode.REPLACE})
             for number, body in bodies.items()
-            for entity in pieces_of(new, number, body)
+            for entity in entities.pieces_of(new, number, body)
         ),
-        *(("create", mark_entity(new, message.id, head.writes)) for message in added),
+        *(("create", entities.mark_entity(new, message.id, head.writes)) for message in added),
     ]
     length = max(sum(before), sum(map(len, bodies.values())))
-    if length > MOST_BYTES or len(operations) > MOST_OPERATIONS:
+    if length > entities.MOST_BYTES or len(operations) > entities.MOST_OPERATIONS:
         return await _write_all(table, head, messages, edit, change)
     contents.require_room(conversation.message_count, size)
-    await commit(table, operations)
+    await entities.commit(table, operations)
     return new
 
 
@@ -167,14 +149,16 @@ async def _write_all(
         head.version + 1,
         change,
     )
-    await commit(table, [removal(new, is_begun=False)])
+    await entities.commit(table, [entities.removal(new, is_begun=False)])
     try:
         for operations in _transactions(new, portions, bodies):
-            await commit(table, operations)
-        await commit(table, [*changed(head, new), ("delete", removal_keys(new)), removal(head)])
+            await entities.commit(table, operations)
+        await entities.commit(
+            table, [*entities.changed(head, new), ("delete", entities.removal_keys(new)), entities.removal(head)]
+        )
     except Changed:
         # If it was done, and only the answer was lost, this entity went with it.
-        if await found(table, head.partition, removal_keys(new)["RowKey"]):
+        if await found(table, head.partition, entities.removal_keys(new)["RowKey"]):
             await remove_generation(table, new)
         raise
     await remove_generation(table, head)
@@ -184,7 +168,7 @@ async def _write_all(
 async def remove_generation(table: TableClient, head: Head) -> None:
     """Remove the messages of a head that is not current; what fails now is done later."""
     with suppress(AzureError, Changed):
-        await remove(table, head.partition, head.prefix, removal_keys(head)["RowKey"])
+        await entities.remove(table, head.partition, head.prefix, entities.removal_keys(head)["RowKey"])
 
 
 def _portions(messages: Iterable[StoredMessage]) -> Iterator[list[StoredMessage]]:
@@ -193,7 +177,7 @@ def _portions(messages: Iterable[StoredMessage]) -> Iterator[list[StoredMessage]
     size = 0
     for message in messages:
         length = len(contents.encode(message))
-        if some and size + length > PROPERTY_BYTES:
+        if some and size + length > entities.PROPERTY_BYTES:
             yield some
             some, size = [], 0
         some.append(message)
@@ -209,10 +193,10 @@ def _transactions(
     operations: list[Operation] = []
     size = 0
     for number, (messages, body) in enumerate(zip(portions, bodies, strict=True)):
-        marks = (mark_entity(head, message.id, number) for message in messages)
-        for entity in (*pieces_of(head, number, body), *marks):
-            length = min(len(body), MOST_BYTES) if "pieces" in entity else 0
-            if len(operations) == MOST_OPERATIONS or size + length > MOST_BYTES:
+        marks = (entities.mark_entity(head, message.id, number) for message in messages)
+        for entity in (*entities.pieces_of(head, number, body), *marks):
+            length = min(len(body), entities.MOST_BYTES) if "pieces" in entity else 0
+            if len(operations) == entities.MOST_OPERATIONS or size + length > entities.MOST_BYTES:
                 yield operations
                 operations, size = [], 0
             operations.append(("create", entity))
@@ -241,11 +225,14 @@ async def _numbers(table: TableClient, head: Head, messages: Iterable[StoredMess
     """Read which writes have added the messages that are there, by the ids of these."""
     if not head.conversation.message_count:
         return {}
-    ids = {mark_key(head, message.id): message.id for message in messages}
+    ids = {entities.mark_key(head, message.id): message.id for message in messages}
     if len(ids) <= FEW:
         marks = await asyncio.gather(*(found(table, head.partition, key) for key in ids))
     else:
-        marks = [mark async for mark in rows_in(table, head.partition, f"{head.prefix}i", select=["RowKey", "number"])]
+        marks = [
+            mark
+            async for mark in entities.rows_in(table, head.partition, f"{head.prefix}i", select=["RowKey", "number"])
+        ]
     return {ids[mark["RowKey"]]: mark["number"] for mark in marks if mark and mark["RowKey"] in ids}
 
 
@@ -267,15 +254,15 @@ async def _writes(
 
     A page of entities is read at once. Writes later than the head are left out; one that is newer raises `Changed`.
     """
-    prefix, above = f"{head.prefix}m", write_key(head, head.writes - 1)
+    prefix, above = f"{head.prefix}m", entities.write_key(head, head.writes - 1)
     if number is not None:
-        prefix, above = f"{write_key(head, number)}-", ""
+        prefix, above = f"{entities.write_key(head, number)}-", ""
     pieces: list[TableEntity] = []
-    async with aclosing(rows_in(table, head.partition, prefix, above=above, page=page)) as rows:
+    async with aclosing(entities.rows_in(table, head.partition, prefix, above=above, page=page)) as rows:
         async for row in rows:
             if row["version"] > head.version:
                 raise Changed
             pieces.append(row)
             if len(pieces) == row["pieces"]:
-                yield number_of(row), contents.decode_messages(bytes_of(pieces))
+                yield entities.number_of(row), contents.decode_messages(entities.bytes_of(pieces))
                 pieces = []

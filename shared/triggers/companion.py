@@ -21,27 +21,16 @@ from shared.web.responses import (
     cancelled_on_disconnect,
     json_response,
 )
+from shared.wire import rai_body as bodies
 from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.protocol import ErrorText, error_record
-from shared.wire.rai_body import (
-    ANALYSIS_EXAMPLE,
-    ANALYSIS_LINES,
-    EVENTS,
-    MAX_EVENTS,
-    RequestEventBody,
-    SourceWord,
-    TextBody,
-    analysis_json,
-    event_json,
-    parse_analysis,
-)
 from shared.wire.request_body import JsonReader
 
 _Bytes = Annotated[int, Field(description="In UTF-8 bytes of that text.")]
 
 
 class _Place(TypedDict):
-    sourceType: SourceWord
+    sourceType: bodies.SourceWord
     messageId: Annotated[
         str, Field(description="The message of a prompt, the choice of an answer, or the realtime item.")
     ]
@@ -110,7 +99,7 @@ class SafetyAnalysis(TypedDict):
     events: list[SafetyEvent]
 
 
-_Items = Annotated[list[TextBody | RequestEventBody], Field(min_length=1, max_length=MAX_EVENTS)]
+_Items = Annotated[list[bodies.TextBody | bodies.RequestEventBody], Field(min_length=1, max_length=bodies.MAX_EVENTS)]
 
 
 class SafetyConversation(TypedDict):
@@ -123,7 +112,7 @@ _describes = partial(
     Description,
     tag="safety",
     errors=(*BODY_ERRORS, TooSlow),
-    body=TextBody | RequestEventBody | SafetyConversation | _Items,
+    body=bodies.TextBody | bodies.RequestEventBody | SafetyConversation | _Items,
 )
 
 
@@ -140,12 +129,13 @@ async def analyze_safety(call: Call) -> Response:
             if isinstance(event, Failed):
                 raise event.error
             events.append(event)
-    return json_response(analysis_json(events))
+    return json_response(bodies.analysis_json(events))
 
 
 @describes(
     _describes(
-        {200: Answer("The events.", SafetyEvent | ErrorText, ANALYSIS_LINES.content_type, streams=True)}, visible=False
+        {200: Answer("The events.", SafetyEvent | ErrorText, bodies.ANALYSIS_LINES.content_type, streams=True)},
+        visible=False,
     )
 )
 async def analyze_safety_stream(call: Call) -> Response:
@@ -158,13 +148,13 @@ async def analyze_safety_stream(call: Call) -> Response:
         failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
-    return TurnResponse(_lines(analysis), {"content-type": ANALYSIS_LINES.content_type}, analysis)
+    return TurnResponse(_lines(analysis), {"content-type": bodies.ANALYSIS_LINES.content_type}, analysis)
 
 
 async def _start_analysis(call: Call) -> RunningTurn[Event]:
     """Read and check the request, and start to forward it to the safety service."""
-    reader = partial(JsonReader, example=ANALYSIS_EXAMPLE, list_key=EVENTS)
-    buffers = parse_analysis((await call.read(reader)).json)
+    reader = partial(JsonReader, example=bodies.ANALYSIS_EXAMPLE, list_key=bodies.EVENTS)
+    buffers = bodies.parse_analysis((await call.read(reader)).json)
     safety = call.service.safety
     if safety is None:
         raise NotConfigured(
@@ -188,7 +178,7 @@ async def _lines(analysis: RunningTurn[Event]) -> AsyncGenerator[bytes]:
     """Yield the events as JSON lines, one chunk of bytes per batch; a failure is the last line."""
     async for batch in analysis.batches(KEEP_ALIVE_SECONDS):
         records = [
-            error_record(event.error, event.invocation_id) if isinstance(event, Failed) else event_json(event)
+            error_record(event.error, event.invocation_id) if isinstance(event, Failed) else bodies.event_json(event)
             for event in batch
         ]
-        yield b"".join(map(ANALYSIS_LINES.frame, records)) or ANALYSIS_LINES.keep_alive
+        yield b"".join(map(bodies.ANALYSIS_LINES.frame, records)) or bodies.ANALYSIS_LINES.keep_alive

@@ -25,18 +25,8 @@ from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
+from shared.history import azure_table_rows as entities
 from shared.history.azure_table import HistoryTable
-from shared.history.azure_table_rows import (
-    MOST_OPERATIONS,
-    Operation,
-    binary_parts,
-    bytes_of,
-    commit,
-    keys,
-    partition_of,
-    rows_in,
-    unchanged,
-)
 from shared.outbound.azure_service.storage import found
 from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
 
@@ -61,14 +51,14 @@ class AzureTableVerdicts:
 
     async def keep(self, owner: str, answer: KeptAnswer) -> None:
         """Keep what an answer was, and at one answer of 256 delete those that are too old."""
-        partition = partition_of(owner)
-        kept: list[Operation] = [("upsert", _answer_entity(partition, answer), {"mode": UpdateMode.REPLACE})]
+        partition = entities.partition_of(owner)
+        kept: list[entities.Operation] = [("upsert", _answer_entity(partition, answer), {"mode": UpdateMode.REPLACE})]
         if answer.chat:  # an answer that comes again keeps the mark that it is judged
             kept.append(("upsert", _chat_keys(partition, _digest(answer.chat), answer.id), {"mode": UpdateMode.MERGE}))
 
         async def work(table: TableClient) -> None:
             await self._note_day(table, partition, _day_of(answer.id))
-            await commit(table, kept)
+            await entities.commit(table, kept)
             if answer.id.endswith("00"):
                 await _delete_too_old(table)
 
@@ -76,13 +66,17 @@ class AzureTableVerdicts:
 
     async def judge(self, owner: str, answer_id: str, verdict: Verdict) -> bool:
         """Keep a verdict, in place of an earlier one."""
-        partition = partition_of(owner)
+        partition = entities.partition_of(owner)
         async with self._table.ready() as table:
             earlier = await found(table, _VERDICTS, _verdict_key(answer_id))
             kept = earlier or await found(table, partition, f"a-{answer_id}")
             if kept is None or kept["owner"] != partition:
                 raise no_such_answer()
-            entity = {**kept, **keys(_VERDICTS, _verdict_key(answer_id)), "verdict": msgspec.json.encode(verdict)}
+            entity = {
+                **kept,
+                **entities.keys(_VERDICTS, _verdict_key(answer_id)),
+                "verdict": msgspec.json.encode(verdict),
+            }
             if earlier:
                 await _update(table, entity, UpdateMode.REPLACE)
                 return False
@@ -105,10 +99,10 @@ class AzureTableVerdicts:
         above = _verdict_key(after) if after else ""
         async with (
             self._table.ready() as table,
-            aclosing(rows_in(table, _VERDICTS, "v-", above=above, page=limit)) as rows,
+            aclosing(entities.rows_in(table, _VERDICTS, "v-", above=above, page=limit)) as rows,
         ):
             async for row in rows:
-                answer = msgspec.json.decode(bytes_of([row]), type=KeptAnswer)
+                answer = msgspec.json.decode(entities.bytes_of([row]), type=KeptAnswer)
                 listed.append(Judged(answer, msgspec.json.decode(row["verdict"], type=Verdict)))
                 if len(listed) == limit:
                     break
@@ -116,21 +110,21 @@ class AzureTableVerdicts:
 
     async def forget(self, owner: str, chat: str) -> None:
         """Delete the answers of a chat, and their verdicts."""
-        partition = partition_of(owner)
+        partition = entities.partition_of(owner)
 
         async def work(table: TableClient) -> None:
-            open_ones: list[Operation] = []
-            for row in [row async for row in rows_in(table, partition, f"c-{_digest(chat)}-")]:
+            open_ones: list[entities.Operation] = []
+            for row in [row async for row in entities.rows_in(table, partition, f"c-{_digest(chat)}-")]:
                 answer_id = row["RowKey"].rpartition("-")[2]
                 if row.get("is_judged"):
                     # `judge` looks for the answer last, and as long as this row is there, the others can be found.
-                    await table.delete_entity(keys(partition, f"a-{answer_id}"))
-                    await table.delete_entity(keys(_VERDICTS, _verdict_key(answer_id)))
+                    await table.delete_entity(entities.keys(partition, f"a-{answer_id}"))
+                    await table.delete_entity(entities.keys(_VERDICTS, _verdict_key(answer_id)))
                     await table.delete_entity(row)
                 else:
-                    open_ones += _deleted(keys(partition, f"a-{answer_id}"), row)
-            for some in batched(open_ones, MOST_OPERATIONS, strict=False):
-                await commit(table, some)
+                    open_ones += _deleted(entities.keys(partition, f"a-{answer_id}"), row)
+            for some in batched(open_ones, entities.MOST_OPERATIONS, strict=False):
+                await entities.commit(table, some)
 
         await self._table.run(work)
 
@@ -143,7 +137,7 @@ class AzureTableVerdicts:
         if day != self._day:
             self._day, self._with_answers = day, set()
         if partition not in self._with_answers:
-            await table.upsert_entity(keys(_day_key(day), partition))
+            await table.upsert_entity(entities.keys(_day_key(day), partition))
             self._with_answers.add(partition)
 
 
@@ -154,20 +148,20 @@ async def _delete_too_old(table: TableClient) -> None:
     days = table.query_entities("PartitionKey ge 'e-' and PartitionKey lt @before", parameters=before)
     for noted in [day async for day in days]:
         partition, too_old = noted["RowKey"], f"RowKey lt 'a-{oldest}'"
-        answers = rows_in(table, partition, "a-", only=too_old, select=["PartitionKey", "RowKey", "chat"])
+        answers = entities.rows_in(table, partition, "a-", only=too_old, select=["PartitionKey", "RowKey", "chat"])
         for answer in [answer async for answer in answers]:
             chat_keys = _chat_keys(partition, answer["chat"], answer["RowKey"][2:])
             of_chat = await found(table, *chat_keys.values()) if answer["chat"] else None
-            await commit(table, _deleted(answer, None if of_chat and of_chat.get("is_judged") else of_chat))
+            await entities.commit(table, _deleted(answer, None if of_chat and of_chat.get("is_judged") else of_chat))
         await table.delete_entity(noted)
 
 
-def _deleted(answer: Mapping[str, str], of_chat: TableEntity | None) -> list[Operation]:
+def _deleted(answer: Mapping[str, str], of_chat: TableEntity | None) -> list[entities.Operation]:
     """Return the operations that delete an answer, and its row of a chat if nobody has judged it meanwhile."""
-    deleted: list[Operation] = [("delete", keys(answer["PartitionKey"], answer["RowKey"]))]
+    deleted: list[entities.Operation] = [("delete", entities.keys(answer["PartitionKey"], answer["RowKey"]))]
     if of_chat:
-        condition = unchanged(of_chat.metadata["etag"])
-        deleted.append(("delete", keys(of_chat["PartitionKey"], of_chat["RowKey"]), condition))
+        condition = entities.unchanged(of_chat.metadata["etag"])
+        deleted.append(("delete", entities.keys(of_chat["PartitionKey"], of_chat["RowKey"]), condition))
     return deleted
 
 
@@ -181,15 +175,15 @@ async def _update(table: TableClient, entity: Mapping[str, Any], mode: UpdateMod
 
 def _answer_entity(partition: str, answer: KeptAnswer) -> dict[str, Any]:
     return {
-        **keys(partition, f"a-{answer.id}"),
+        **entities.keys(partition, f"a-{answer.id}"),
         "owner": partition,
         "chat": _digest(answer.chat) if answer.chat else "",
-        **binary_parts(msgspec.json.encode(answer)),
+        **entities.binary_parts(msgspec.json.encode(answer)),
     }
 
 
 def _chat_keys(partition: str, digest: str, answer_id: str) -> dict[str, str]:
-    return keys(partition, f"c-{digest}-{answer_id}")
+    return entities.keys(partition, f"c-{digest}-{answer_id}")
 
 
 def _day_of(answer_id: str) -> int:
