@@ -29,11 +29,7 @@ class CappedModel:
         self._max_prompt_tokens = max_prompt_tokens
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's events as they arrive; see `ChatModel.stream`.
-
-        Raises:
-            TooLarge: the prompt is too long; the model was not called.
-        """
+        """See `ChatModel.stream`. A prompt that is too long raises TooLarge before the model is called."""
         prompt = self._checked(request.messages)
         longest = self._max_tokens if request.max_tokens is None else min(self._max_tokens, request.max_tokens)
         events = self._model.stream(replace(request, max_tokens=longest), context)

@@ -50,11 +50,7 @@ class OpenAIChatModel:
         self._health = CachedHealth(self._ask_health)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer as it comes; events that came together follow without suspending, up to `LONGEST_TEXT`.
-
-        Raises:
-            RateLimited, ContentFiltered, BadRequest, Unavailable, TooSlow: see `outbound.faults`.
-        """
+        """See `ChatModel.stream`. Events that came together follow without suspending, up to `LONGEST_TEXT`."""
         await self._service.opened()
         from shared.outbound.openai_service.errors import service_errors
 

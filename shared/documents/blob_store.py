@@ -88,11 +88,7 @@ class BlobStore:
         return _described(found, name) if found else None
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield the bytes of a document as they arrive.
-
-        Raises:
-            Unavailable: the document has changed, or cannot be read.
-        """
+        """Yield the bytes of a document as they arrive; see `DocumentReader.read`."""
         size = document.size - start if length is None else length
         if not size:
             return
@@ -112,12 +108,7 @@ class BlobStore:
         *,
         own: bool = True,
     ) -> StoredDocument:
-        """Write a document. The metadata of the version before stay, except for the rights if they are given.
-
-        Raises:
-            AlreadyThere: the container does not have what is replaced, or has something.
-            Unavailable: it cannot be written.
-        """
+        """See `DocumentStore.keep`. The metadata of the version before stay, but for rights that are given."""
         if not is_name(name):
             raise ValueError("no document can have this name")
         old = await self._properties(name)
@@ -155,11 +146,7 @@ class BlobStore:
     async def find_all(
         self, after: str = "", wanted: Callable[[str], bool] | None = None
     ) -> AsyncGenerator[StoredDocument]:
-        """List the documents that are wanted, in the order of the service, which is not that of Python for all names.
-
-        Raises:
-            NotConfigured: the container does not exist.
-        """
+        """See `DocumentReader.find_all`. The order of the service is not that of Python for all names."""
         with storage_errors(BLOBS):
             try:
                 async with aclosing(self._search(after, wanted) if wanted else self._list(after)) as blobs:

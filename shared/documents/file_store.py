@@ -82,11 +82,7 @@ class FileStore:
         return await _in_thread(lambda: self._find(name))
 
     async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield the bytes of a document.
-
-        Raises:
-            Unavailable: the document has changed, or cannot be read.
-        """
+        """Yield the bytes of a document; see `DocumentReader.read`."""
         end = document.size if length is None else start + length
         for offset in range(start, end, _READ_BYTES):
             size = min(_READ_BYTES, end - offset)

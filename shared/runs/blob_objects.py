@@ -70,11 +70,7 @@ class BlobObjects:
             return Stored(data, download.properties.etag)
 
     async def write(self, name: str, data: bytes, etag: str | New) -> str:
-        """Write an object whole, if its version is the expected one.
-
-        Raises:
-            Conflict: it is another one.
-        """
+        """Write an object whole, if its version is the expected one; see `ObjectStore.write`."""
         condition: dict[str, Any] = {"overwrite": False}
         if not isinstance(etag, New):
             condition = {"overwrite": True, "etag": etag, "match_condition": MatchConditions.IfNotModified}

@@ -52,11 +52,7 @@ class FolderObjects:
         return None
 
     async def write(self, name: str, data: bytes, etag: str | New) -> str:
-        """Write an object whole, if its version is the expected one.
-
-        Raises:
-            Conflict: it is another one.
-        """
+        """Write an object whole, if its version is the expected one; see `ObjectStore.write`."""
         if etag is NEW:
             written = await self._run(_INSERT, name, data, time.time())
         else:

@@ -3,7 +3,6 @@
 An approver, a queue or a workflow decides here; who asked can decide in the chat as well (`consent`).
 """
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 from urllib.parse import quote
@@ -17,24 +16,16 @@ from shared.chat_types import Decision, Json
 from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
 from shared.identity import may_approve
 from shared.triggers.door import Call, checked_first
+from shared.triggers.reading_runs import parts, require_runs
 from shared.web.responses import json_response
+from shared.wire import run_body as bodies
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader, read_limit
-from shared.wire.run_body import DECISION_EXAMPLE, LONGEST_DECISION, Approval, ApprovalDecision, Approvals
 
 if TYPE_CHECKING:
     from shared.runs.approvals import Approval as KeptApproval
     from shared.runs.approvals import Decider
     from shared.runs.registry import Runs
-    from shared.tools.calls import KeptCall
-
-_OFF = "No approvals are kept here: BATCH_BACKEND is 'off'."
-
-
-def _require_approvals(_request: Request) -> None:
-    """Raise NotFound if no approvals are kept here."""
-    if app.get_settings().batches == "off":
-        raise NotFound(_OFF)
 
 
 def _to_page(request: Request) -> Response | None:
@@ -42,7 +33,7 @@ def _to_page(request: Request) -> Response | None:
     if app.get_settings().shows_playground and _is_browser(request):
         headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
         return Response(status_code=303, headers=headers)
-    return _require_approvals(request)
+    return require_runs(request)
 
 
 _APPROVAL = Parameter("path", "id", "The approval's id.")
@@ -51,7 +42,7 @@ _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
 
 @describes(
     _describes(
-        {200: Answer("The open approvals.", Approvals)},
+        {200: Answer("The open approvals.", bodies.Approvals)},
         (
             Parameter("query", "limit", "Approvals in a page, at most.", Annotated[int, Field(ge=1)]),
             Parameter("query", "after", "Where the page begins: `next` of the page before."),
@@ -59,7 +50,7 @@ _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
         errors=(NotFound, TooSlow, BadRequest),
     )
 )
-@checked_first(_require_approvals)
+@checked_first(require_runs)
 async def list_approvals(call: Call) -> Response:
     """List the calls of tools that wait for consent.
 
@@ -77,7 +68,7 @@ async def list_approvals(call: Call) -> Response:
 @describes(
     _describes(
         {
-            200: Answer("The approval.", Approval),
+            200: Answer("The approval.", bodies.Approval),
             303: Answer(
                 "The playground's page of it, for a browser (`Accept: text/html`), where the playground is on."
             ),
@@ -99,21 +90,21 @@ async def get_approval(call: Call) -> Response:
 
 @describes(
     _describes(
-        {200: Answer("The approval as it is now.", Approval)},
+        {200: Answer("The approval as it is now.", bodies.Approval)},
         (_APPROVAL,),
         errors=(NotFound, TooSlow, BadRequest, Decided, TooLarge),
-        body=ApprovalDecision,
+        body=bodies.ApprovalDecision,
     )
 )
-@checked_first(_require_approvals)
+@checked_first(require_runs)
 async def decide_approval(call: Call) -> Response:
     """Agree to a call of a tool, or refuse it.
 
     The answer that waits for it goes on. The same decision again changes nothing; another is a 409.
     """
     runs, decider = await _parts(call)
-    body = await call.read(partial(JsonReader, LONGEST_DECISION, DECISION_EXAMPLE))
-    decided = ApprovalDecision.read(body.json)
+    body = await call.read(partial(JsonReader, bodies.LONGEST_DECISION, bodies.DECISION_EXAMPLE))
+    decided = bodies.ApprovalDecision.read(body.json)
     decision = Decision(decided.approved, approval_id=_id_of(call.request), reason=decided.reason)
     approval = await runs.consents.decide(decision, decider, here=False)
     if approval is None:
@@ -125,9 +116,7 @@ async def _parts(call: Call) -> "tuple[Runs, Decider]":
     from shared.runs.approvals import Decider
     from shared.runs.records import digest
 
-    runs = await app.get_runs()
-    if runs is None:
-        raise NotFound(_OFF)
+    _, runs = await parts()
     return runs, Decider(digest(call.owner), call.owner, is_approver=may_approve(call.caller, call.settings))
 
 
@@ -140,30 +129,18 @@ def _is_browser(request: Request) -> bool:
     return request.headers.get("accept", "").lower().startswith("text/html")
 
 
-def _response(value: Approval | Approvals) -> Response:
+def _response(value: bodies.Approval | bodies.Approvals) -> Response:
     return json_response(cast("Json", value))
 
 
-def _shown(approval: "KeptApproval") -> Approval:
+def _shown(approval: "KeptApproval") -> bodies.Approval:
     """Write an approval. An approver who has not asked sees the call and the asker, and nothing else of the chat."""
     call = approval.call
-    shown: Approval = {**approval_json(call), "asker": approval.asker, "decided_by": call.decided_by or None}
+    shown: bodies.Approval = {
+        **bodies.approval_json(call),
+        "asker": approval.asker,
+        "decided_by": call.decided_by or None,
+    }
     if approval.is_own:
         shown["run"], shown["result"] = approval.run_id, call.result.text if call.result else None
     return shown
-
-
-def approval_json(call: "KeptCall") -> Approval:
-    """Write what a person has to know who decides about a call."""
-    expires = datetime.fromtimestamp(call.expires, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return {
-        "id": call.approval_id,
-        "state": call.state,
-        "agent": call.agent,
-        "server": call.server,
-        "tool": call.tool,
-        "description": call.description,
-        "arguments": call.arguments,
-        "code": call.code,
-        "expires": expires,
-    }

@@ -16,11 +16,11 @@ from shared.errors import BadRequest, BegunAnew, NotFound
 from shared.events import AgentMessage, ChatEvent, CompletionStarted
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.approvals import approval_json
 from shared.triggers.door import own_url
 from shared.web.responses import KEEP_ALIVE_SECONDS
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.run_body import approval_json
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:

@@ -5,12 +5,14 @@ Source: RFC 7240 for `Prefer`; IETF draft 06 for `Idempotency-Key`.
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 from pydantic import Field
 
 from shared.errors import BadRequest
+from shared.tools.calls import KeptCall
 from shared.wire.described import Answer, Parameter, Time
 from shared.wire.request_body import BodyModel
 
@@ -49,6 +51,22 @@ class Approvals(TypedDict):
 
     approvals: list[Approval]
     next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]
+
+
+def approval_json(call: KeptCall) -> Approval:
+    """Write what a person has to know who decides about a call."""
+    expires = datetime.fromtimestamp(call.expires, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {
+        "id": call.approval_id,
+        "state": call.state,
+        "agent": call.agent,
+        "server": call.server,
+        "tool": call.tool,
+        "description": call.description,
+        "arguments": call.arguments,
+        "code": call.code,
+        "expires": expires,
+    }
 
 
 MOST_WAIT_SECONDS = 60

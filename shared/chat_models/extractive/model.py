@@ -50,8 +50,7 @@ class ExtractiveModel:
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`.
 
-        Raises:
-            BadRequest: The answer has to be JSON.
+        An answer that has to be JSON raises BadRequest.
         """
         if request.form:
             raise BadRequest(

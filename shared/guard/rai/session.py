@@ -86,7 +86,7 @@ class _CallInside(Protocol):
 
 
 class RaiSession:
-    """One stream to the service. After the first fault every method raises that fault.
+    """One stream to the service. After the first fault every method raises that fault, by the table in `ERRORS`.
 
     gRPC ends the whole call when a wait for it is cancelled, so a wait that takes too long ends the session.
 
@@ -104,11 +104,7 @@ class RaiSession:
         self._fault: SwitchboardError | None = None
 
     async def begin(self, policy: ClientMessage) -> None:
-        """Wait for the connection, and send the policy.
-
-        Raises:
-            SwitchboardError: by the table in `ERRORS`.
-        """
+        """Wait for the connection, and send the policy."""
         await self._write(encode_request(policy), late=Reason.UNREACHABLE)
 
     async def send(self, buffer: Buffer) -> None:
@@ -131,29 +127,17 @@ class RaiSession:
         await self._write(data)
 
     async def commit(self) -> None:
-        """Say that the side which was sent last is complete.
-
-        Raises:
-            SwitchboardError: by the table in `ERRORS`.
-        """
+        """Say that the side which was sent last is complete."""
         await self._write(encode_request(Commit()))
 
     async def finish(self) -> None:
-        """Say that nothing more will be sent. Does nothing if the service has ended the stream already.
-
-        Raises:
-            SwitchboardError: by the table in `ERRORS`.
-        """
+        """Say that nothing more will be sent. Does nothing if the service has ended the stream already."""
         async with self._sending:
             with suppress(grpc.aio.InternalError):
                 await self._bounded(self._call.done_writing())
 
     async def events(self) -> AsyncGenerator[SafetyEvent]:
-        """Yield the results as they come. Results that came before a fault are yielded before its error is raised.
-
-        Raises:
-            SwitchboardError: by the table in `ERRORS`.
-        """
+        """Yield the results as they come. Results that came before a fault are yielded before its error is raised."""
         # Not `call.read`: it returns nothing more once the status has come, even if results are waiting.
         async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._call))) as responses:
             while (data := await self._translated(anext(responses, None))) is not None:
