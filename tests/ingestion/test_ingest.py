@@ -25,8 +25,8 @@ from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
-from tests.documents.test_serving import found
 from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex, Workplace, ingest, outcomes, reason
+from tests.triggers.test_served_documents import found
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
