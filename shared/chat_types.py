@@ -499,6 +499,8 @@ class RequestContext(msgspec.Struct, frozen=True):
     """What all turns of a chat have in common, its id or its first question; empty: there is no chat."""
     run_id: str | None = None
     """The run that this turn is, so that one that takes it over records no message twice; None: it is not kept."""
+    link_hosts: frozenset[str] = frozenset()
+    """Hosts to which any answer may link; `*.` in front stands for all hosts below one."""
 
 
 class PartHealth(msgspec.Struct, frozen=True):

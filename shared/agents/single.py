@@ -18,11 +18,12 @@ from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox, call_services, cause_of, tools_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
-from shared.chat_types import ChatRequest, RequestContext, ToolCall
+from shared.chat_types import ChatRequest, Passage, RequestContext, ToolCall
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import history_of
+from shared.core.links import KnownLinks
 from shared.core.prompts import has_attachments, today, version_of
 from shared.tools import Tool, ToolContext
 
@@ -44,7 +45,8 @@ async def run_agent(
         SwitchboardError: the error of the model or the retriever.
     """
     turn = _AgentTurn(request, context, agent, parts, await tools_of(agent, request, context, parts))
-    answering = Answering(request, want_followups=request.overrides.suggest_followup_questions)
+    known = KnownLinks(request, context, turn.passages, agent.instructions)
+    answering = Answering(request, known, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
         async for event in said:
             if shown := answering.take(event):
@@ -91,6 +93,10 @@ class _AgentTurn:
         """Number of tool calls that the last `Retrieved` listed; None before the first."""
         self._calls_with_text = 0
         self._is_in_text = False
+
+    def passages(self) -> tuple[Passage, ...]:
+        """The sources so far."""
+        return self._toolbox.passages
 
     def known(self) -> set[str]:
         """Names of the sources and files that the answer may cite."""

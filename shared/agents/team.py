@@ -25,6 +25,7 @@ from shared.agents.transcript import TeamTranscript
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
 from shared.core.context_window import history_of
+from shared.core.links import KnownLinks
 from shared.core.prompts import has_attachments
 from shared.tools import Tool, ToolContext
 
@@ -90,7 +91,9 @@ class _TeamTurn:
         self._conversation = (*history_of(request), request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         citable = citable_in(self._conversation)
-        self.transcript = TeamTranscript(self._agents, self._context.deadline, citable, context.invocation_id)
+        told = [agent.instructions for agent in self._agents.agents]
+        links = KnownLinks(request, context, lambda: self.transcript.found, *told)
+        self.transcript = TeamTranscript(self._agents, self._context.deadline, citable, links, context.invocation_id)
         """The messages of the turn so far."""
 
     async def run(self, put: _Put) -> None:

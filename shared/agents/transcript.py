@@ -1,7 +1,7 @@
 """Transcript of a team's turn: makes a message of what each agent said, and decides whether the turn is over."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -11,6 +11,7 @@ from shared.agents.instructions import DONE
 from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
+from shared.core.links import AnswerLinks, KnownLinks
 from shared.errors import SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, OpenCall, Thought, Usage
 
@@ -43,13 +44,16 @@ class AgentResult:
 class TeamTranscript:
     """The messages of one turn, in the order in which the agents were done."""
 
-    def __init__(self, agents: Agents, deadline: float, citable: set[str], invocation_id: str) -> None:
+    def __init__(
+        self, agents: Agents, deadline: float, citable: set[str], links: KnownLinks, invocation_id: str
+    ) -> None:
         """Begin a turn.
 
         Args:
             agents: The team.
             deadline: Time at which all agents have to be done, in seconds of the event loop's clock.
             citable: Names of the conversation that may be cited.
+            links: The addresses to which messages may link.
             invocation_id: Of the turn; the message of an agent that failed names it.
         """
         self.deadline = deadline
@@ -62,6 +66,7 @@ class TeamTranscript:
         self._team = agents.team
         self._places = {agent.name: place for place, agent in enumerate(agents.agents)}
         self._citable = citable
+        self._links = links
         self._invocation_id = invocation_id
         self._begun = 0
         self._turn_began = asyncio.get_running_loop().time()
@@ -75,6 +80,11 @@ class TeamTranscript:
     def usage(self) -> Usage | None:
         """Tokens of all agents together so far."""
         return Usage.total(*self._usages)
+
+    @property
+    def found(self) -> Collection[Passage]:
+        """All passages that agents found so far."""
+        return self._found.values()
 
     @property
     def ends(self) -> bool:
@@ -137,7 +147,7 @@ class TeamTranscript:
 
     def _text(self, result: AgentResult) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
-        text = result.output.text
+        text = AnswerLinks(self._links).whole(result.output.text)
         if result.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
         said = _without_marker(text)
@@ -170,7 +180,7 @@ class TeamTranscript:
         thoughts = [*handoffs, *toolbox.thoughts]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{result.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
-        if reasoning := "" if error else "".join(output.reasoning):
+        if reasoning := "" if error else AnswerLinks(self._links).whole("".join(output.reasoning)):
             thoughts.append(Thought("Reasoning", reasoning))
         known = {passage.sourcepage for passage in self._found.values()} | self._citable
         if error is None and (doubt := unverified(text, known)):

@@ -14,6 +14,7 @@ from shared.chat_types import ChatRequest, Json, JsonForm, ToolCall
 from shared.citations import unverified_citations
 from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
+from shared.core.links import AnswerLinks, KnownLinks
 from shared.errors import Unavailable
 
 _KINDS = {
@@ -33,11 +34,15 @@ class Answering:
 
     Args:
         request: The request.
+        known: The addresses to which it may link. A program that asked for JSON gets it as it is.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
     """
 
-    def __init__(self, request: ChatRequest, *, want_followups: bool) -> None:
+    def __init__(self, request: ChatRequest, known: KnownLinks, *, want_followups: bool) -> None:
         self._request = request
+        self._known = known
+        self._links = None if request.form else AnswerLinks(known)
+        self._thinking = AnswerLinks(known)
         self._parser = FollowupParser() if want_followups else None
         self._reasoning: list[str] = []
         self._answer: list[str] = []
@@ -51,10 +56,13 @@ class Answering:
         match event:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
+                text = self._links.feed(text) if self._links else text
                 return self._shown(text) if text else None
             case events.ReasoningDelta():
-                self._reasoning.append(event.text)
-                return None if self._answer else event  # an agent may think again: clients show it above the answer
+                text = self._thinking.feed(event.text)
+                self._reasoning.append(text)
+                # An agent may think again: clients show it above the answer.
+                return events.ReasoningDelta(text) if text and not self._answer else None
             case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.AgentWork():
                 return event
             case events.ToolStarted() | events.ToolEnded():
@@ -78,8 +86,10 @@ class Answering:
             Unavailable: The model did not finish its answer, reached the longest answer before it began, called a tool
                 in a way that makes no sense, or wrote something else than the JSON that it was asked for.
         """
-        if self._parser and (rest := self._parser.flush()):
+        rest = self._parser.flush() if self._parser else ""
+        if rest := self._links.feed(rest) + self._links.flush() if self._links else rest:
             yield self._shown(rest)
+        self._reasoning.append(self._thinking.flush())
         text, form, finished = "".join(self._answer), self._request.form, self._finished
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
@@ -90,8 +100,8 @@ class Answering:
             raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
         if calls:
             yield events.ToolsCalled(calls)
-        if self._reasoning:
-            yield events.ThoughtsAdded((events.Thought("Reasoning", "".join(self._reasoning)),))
+        if thinking := "".join(self._reasoning):
+            yield events.ThoughtsAdded((events.Thought("Reasoning", thinking),))
         if form is None and (thought := unverified(text, known)):
             yield events.ThoughtsAdded((thought,))
         if kind := finished.answer_kind:
@@ -100,7 +110,9 @@ class Answering:
             reason=final_reason(finished, has_calls=bool(calls)),
             usage=events.Usage.total(spent, finished.usage),
             content_filter_results=finished.content_filter_results,
-            followup_questions=tuple(self._parser.questions) if self._parser else None,
+            followup_questions=tuple(map(AnswerLinks(self._known).whole, self._parser.questions))
+            if self._parser
+            else None,
         )
 
     def _shown(self, text: str) -> events.TextDelta:

@@ -5,11 +5,12 @@ from contextlib import aclosing
 from copy import replace
 
 from shared.chat_models import ChatModel
-from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
+from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, Role
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.context_window import fit_history, history_of
+from shared.core.links import KnownLinks
 from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
 from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
@@ -62,7 +63,8 @@ async def run_turn(
         titles=found.titles,
         foreign=found.foreign,
     )
-    answering = Answering(request, want_followups=want_followups)
+    known_links = KnownLinks(request, context, lambda: found.passages)
+    answering = Answering(request, known_links, want_followups=want_followups)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if part := answering.take(event):
@@ -103,7 +105,7 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
     call = replace(model_request(request, prompt, want_followups=False), language=None)
-    answering = Answering(request, want_followups=False)
+    answering = Answering(request, KnownLinks(request, context, tuple[Passage]), want_followups=False)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if shown := answering.take(event):

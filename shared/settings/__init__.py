@@ -53,6 +53,7 @@ _PROBLEMS = {
 _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://…, host:port or http://host:port",
+    "link_hosts": "should be names of hosts with commas between, such as intranet.contoso.com, *.contoso.com",
     "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
     **dict.fromkeys(
         ("documents_writers", "feedback_readers"),

@@ -48,6 +48,11 @@ class AllFields(SettingsFields, PlatformFields):
         return frozenset(name.strip() for name in (self.approvers or "nobody").split(",")) - {"nobody"}
 
     @property
+    def link_hosts_named(self) -> frozenset[str]:
+        """Hosts to which every answer may link, in lower case."""
+        return frozenset(name.strip().lower() for name in (self.link_hosts or "").split(",") if name)
+
+    @property
     def verdict_readers(self) -> frozenset[str]:
         """Names of API keys and ids of groups that may read verdicts; `all` is everybody."""
         return frozenset(name.strip() for name in (self.feedback_readers or "nobody").split(",")) - {"nobody"}

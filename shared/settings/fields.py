@@ -248,6 +248,11 @@ class SettingsFields(_Fields):
     `RAI_BACKEND=content-safety`."""
     content_safety_api_key: _Key | None = None
     """Key of that resource. Absent: managed identity, or the local sign-in."""
+    link_hosts: str | None = Field(
+        default=None, pattern=r"^(\*\.)?[A-Za-z0-9.-]{1,253}( *, *(\*\.)?[A-Za-z0-9.-]{1,253})*$"
+    )
+    """Hosts to which every answer may link, such as `intranet.contoso.com, *.contoso.com`. Other links stay where the
+    question has the host, or a source the address; images never do."""
     azure_search_endpoint: _Url | None = None
     """Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index."""
     azure_search_index: str | None = None

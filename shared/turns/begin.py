@@ -103,6 +103,7 @@ def context_of(service: Service, asker: Asker, until: float, access: Access | No
         trace_parent=asker.trace_parent,
         protocol=protocol,
         meter=service.ledger.meter(asker.budget_key) if service.ledger else None,
+        link_hosts=service.settings.link_hosts_named,
     )
 
 

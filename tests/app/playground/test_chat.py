@@ -54,6 +54,10 @@ HOSTILE = (
     '<img src="https://elsewhere.example/x.png" onerror="alert(1)"><script>alert(2)</script> '
     "[a](javascript:alert(3)) [b](data:text/html,x) ![c](https://elsewhere.example/y.png) <b>d</b>"
 )
+AS_TEXT = (
+    '< img src="https[:]//elsewhere[.]example/x[.]png" onerror="alert(1)"><script>alert(2)</script> '
+    "[a] (javascript[:]alert 3)) [b] (data[:]text/html,x) ! [c] (https[:]//elsewhere[.]example/y[.]png) <b>d</b>"
+)
 
 
 async def test_what_the_model_thinks_is_folded_away_above_the_answer_and_is_text(
@@ -65,7 +69,7 @@ async def test_what_the_model_thinks_is_folded_away_above_the_answer_and_is_text
     thought = page.locator(".reasoning p")
     await expect(thought).to_be_hidden()
     await page.get_by_text("Reasoning", exact=True).first.click()
-    await expect(thought).to_have_text(f"80 or 100? {HOSTILE}")
+    await expect(thought).to_have_text(f"80 or 100? {AS_TEXT}")
     await expect(said.locator(".answer")).to_have_text("80 %.")
 
 
@@ -73,10 +77,9 @@ async def test_what_is_dangerous_in_an_answer_is_text(page: Page, app: RunningHo
     openai.reply(f"So: {HOSTILE}\n\n```js\n</code><img src=x onerror=alert(4)>\n```\n")
     said = await ask(page, app)
     await ended(page)
-    await expect(said).to_contain_text('<img src="https://elsewhere.example/x.png" onerror="alert(1)">')
+    await expect(said).to_contain_text(f"So: {AS_TEXT}")
     assert await said.locator("img, script, b, [onerror]").count() == 0
-    links = await said.get_by_role("link").evaluate_all("links => links.map(link => link.href)")
-    assert links == ["https://elsewhere.example/y.png"]
+    assert await said.get_by_role("link").count() == 0
 
 
 async def test_stop_keeps_what_came_and_ends_the_models_work(

@@ -1,0 +1,271 @@
+"""Which links an answer may have: to many clients it is Markdown, and a document may tell a model what to write.
+
+A link stays if its host is in the question, in the app's own prompts or in `LINK_HOSTS`, or if its whole address is in
+a source: what a model adds to an address is sent to whoever has the host. Any other is written so that no client makes
+a link of it: `[here](https://a.example)` becomes `[here] (https[:]//a[.]example)`. No image stays one, and no HTML that
+could load something.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from html import unescape
+
+from shared.chat_types import ChatRequest, Passage, RequestContext, Role
+
+LONGEST_HELD = 2_000
+"""Characters that are held back at most until it is clear what they are."""
+
+_MARKS = frozenset("([:<&./?")
+_MARK = re.compile(r"[(\[:<&./?]")
+"""The signs at which a link, an image or a tag is broken; text without them passes as it is."""
+_TAIL = 80
+"""Characters before a sign that decide with it."""
+_SCHEME = re.compile(r"(?:https?|ftp|wss?)\\?\Z", re.IGNORECASE)
+_WWW = re.compile(r"www\\?\Z", re.IGNORECASE)
+_SLASHES = re.compile(r":\\?/\\?/")
+_MAY_BE_SLASHES = re.compile(r":\\?(?:/\\?)?\Z")
+_ADDRESS = re.compile(r"[^\s<>\"`\[\]]*")
+_DESTINATION = re.compile(r"(\s*)(<[^>\n]*>?|[^\s)]*)")
+_DOMAIN = re.compile(
+    r"(?<![\w@./:-])(?:[\w-]+\.)+(?:biz|com|edu|gov|info|name|net|org|pro|shop|(?!md|pl|ps|py|rs|sh)[a-z]{2})\Z",
+    re.IGNORECASE,
+)
+"""A host without a scheme, of which some clients make a link; endings of files are left out."""
+_DOUBLE_SLASH = re.compile(r"//[\w-]+\.[\w-]")
+_ALT = re.compile(r"\[[^\[\]\\`<\n]*(\]|\Z)")
+_NAME = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*")
+_AUTOLINK = re.compile(r"<[^\s<>]*")
+_ENTITY = re.compile(r"&(?:#[xX]?[0-9a-fA-F]{1,7}|[a-zA-Z]{1,31});?")
+_MAY_BE_ENTITY = re.compile(r"&(?:#[xX]?[0-9a-fA-F]{0,7}|[a-zA-Z]{0,31})\Z")
+_SPELLED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.\\")
+"""Signs that nobody needs an entity for, but to hide an address."""
+_LONGEST_TAG = 200
+_LOADS = re.compile(
+    "<(?:a|area|audio|base|body|button|embed|form|frame|frameset|iframe|image|img|input|link|math|meta|object|picture"
+    "|script|source|style|svg|track|video)",
+    re.IGNORECASE,
+)
+"""Tags that can load something or lead somewhere, if it is not clear which attributes they have."""
+_LEADS = re.compile(
+    r"[\s\"'/](?:action|background|cite|data|formaction|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=", re.IGNORECASE
+)
+_SIGNS = re.compile(r"[\s<>\[\]()`\\!|*]+")
+
+_URL = re.compile(r"(?:https?://)?([\w.-]+)(?::\d{1,5})?(?:[/?#][^\s\\<>\"`\[\]]*)?", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?!/[/\\]|[\w-]+(?:\.[\w-]+)+[/?]|www\.)[^:\\&\s<>\[\]/?#]*(?:/[^\\&\s<>\[\]?#]*)?(?:[?#][^\\\s<>\[\]]*)?",
+    re.IGNORECASE,
+)
+_MAIL = re.compile(r"mailto:([\w.+-]+@[\w.-]+)", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?://|(?<![\w@.-]))((?:[\w-]+\.)+[\w-]+|(?<=//)[\w-]+)")
+
+
+class KnownLinks:
+    """The addresses to which an answer may link.
+
+    Args:
+        request: The question with its conversation.
+        context: Names the hosts to which all answers may link.
+        sources: Returns the sources so far.
+        instructions: Texts of whoever runs the app, such as those of an agent.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        context: RequestContext,
+        sources: Callable[[], Iterable[Passage]],
+        *instructions: str,
+    ) -> None:
+        self._request = request
+        self._named = context.link_hosts
+        self._sources = sources
+        self._instructions = instructions
+        self._hosts: frozenset[str] | None = None
+
+    def allow(self, address: str) -> bool:
+        """Whether an answer may link to an address as it is written. One without a host leads to the client's own."""
+        if _RELATIVE.fullmatch(address):
+            return True
+        if mail := _MAIL.fullmatch(address):
+            return self._is_in_a_source(mail[1])
+        found = _URL.fullmatch(address)
+        return found is not None and (self._is_known(found[1].lower()) or self._is_in_a_source(address))
+
+    def _is_known(self, host: str) -> bool:
+        if self._hosts is None:
+            self._hosts = frozenset(found[1].lower() for text in self._trusted() for found in _HOST.finditer(text))
+        above = (f"*{host[at:]}" for at, sign in enumerate(host) if sign == ".")
+        return host in self._hosts or host in self._named or not self._named.isdisjoint(above)
+
+    def _trusted(self) -> Iterable[str]:
+        request = self._request
+        yield from (message.content for message in request.messages if message.role in (Role.USER, Role.SYSTEM))
+        yield from (request.overrides.prompt_template or "", request.base_url, *self._instructions)
+
+    def _is_in_a_source(self, address: str) -> bool:
+        """Whether a source, a file or the conversation has the address, or one that begins with it."""
+        bare = re.sub(r"\Ahttps?://", "", address, flags=re.IGNORECASE).rstrip("/")
+        part = re.compile(rf"(?<![\w@.-]){re.escape(bare)}(?![\w-]|[.@]\w)")
+        texts = (message.text for message in self._request.messages if message.role is not Role.TOOL)
+        sources = (f"{one.sourcepage}\n{one.title}\n{one.whole}" for one in self._sources())
+        return any(part.search(text) for text in (*texts, *sources))
+
+
+class AnswerLinks:
+    """Lets a text through, piece by piece, with only the links that are allowed."""
+
+    def __init__(self, known: KnownLinks) -> None:
+        self._known = known
+        self._before: str = ""
+        self._held: str = ""
+
+    def feed(self, text: str) -> str:
+        """Add the next piece of text; return what can be shown now."""
+        if not self._held and _MARKS.isdisjoint(text):
+            self._before = self._before[-_TAIL:] + text
+            return text
+        return self._scan(text, ended=False)
+
+    def flush(self) -> str:
+        """End the text; return what was held back."""
+        return self._scan("", ended=True) if self._held else ""
+
+    def whole(self, text: str) -> str:
+        """Return a whole text with only the links that are allowed."""
+        return self.feed(text) + self.flush()
+
+    def _scan(self, text: str, *, ended: bool) -> str:
+        text = self._before + self._held + text
+        at = len(self._before)
+        shown: list[str] = []
+        while mark := _MARK.search(text, at):
+            place = mark.start()
+            shown.append(text[at:place])
+            step = self._step(text, place, ended=ended)
+            if step is None and len(text) - place > LONGEST_HELD:
+                step = len(text), f" {_plain(text[place:])}"
+                text += " "  # what follows is not the rest of an address
+            if step is None:
+                at = place
+                break
+            at, instead = step
+            shown.append(instead)
+        else:
+            shown.append(text[at:])
+            at = len(text)
+        self._held = text[at:]
+        self._before = text[max(0, at - _TAIL) : at]
+        return "".join(shown)
+
+    def _step(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+        """Decide about the sign at a place.
+
+        Returns:
+            Where the text goes on, and what stands in place of what is before; None: what follows has to be known.
+        """
+        sign, before = text[at], text[at - 1 : at]
+        step = _PASS
+        if sign in "(:" and before == "]":
+            step = self._after_bracket(text, at, ended=ended)
+        elif sign == "[" and before == "!":
+            step = _image(text, at, ended=ended)
+        elif sign == "<":
+            step = self._tag(text, at, ended=ended)
+        elif sign == "&":
+            step = _entity(text, at, ended=ended)
+        elif sign == "/" and not (before.isalnum() or before in (":", "/")):
+            step = self._without_scheme(text, at, ended=ended)
+        elif begin := _BEGINS.get(sign):
+            step = self._address(text, at, begin, ended=ended)
+        return (at + 1, sign) if step is _PASS else step
+
+    def _address(self, text: str, at: int, begin: re.Pattern[str], *, ended: bool) -> tuple[int, str] | None:
+        """Decide about an address of which only the beginning, before this sign, is out."""
+        before = begin.search(text, max(0, at - _TAIL), at)
+        if before is None:
+            return _PASS
+        if text[at] == ":" and not _SLASHES.match(text, at):
+            return None if _MAY_BE_SLASHES.match(text, at) and not ended else _PASS
+        end = _end(_ADDRESS, text, at)
+        if end == len(text) and not ended:
+            return None
+        if self._known.allow(text[before.start() : end].rstrip(".,;:!?'*_~)")):
+            return end, text[at:end]
+        return end, f"{'' if text[at] in ':.' else ' '}{_plain(text[at:end])}"
+
+    def _without_scheme(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+        """Decide about `//host`, of which some clients make a link, but not about a comment of a program."""
+        end = _end(_ADDRESS, text, at)
+        if end == len(text) and not ended:
+            return None
+        if not _DOUBLE_SLASH.match(text, at):
+            return _PASS
+        return end, text[at:end] if self._known.allow(f"https:{text[at:end]}") else _plain(text[at:end])
+
+    def _after_bracket(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+        """Decide about `](address`, and about `]: address`, which would give an address to other brackets."""
+        found = _DESTINATION.match(text, at + 1)
+        if found is None or (found.end() == len(text) and not ended):
+            return None
+        gap, address = found.groups()
+        if text[at] == ":":
+            leads = address.startswith("//") or not {":", "\\", "&", "<"}.isdisjoint(address)
+            return (found.start(2), f" :{gap}") if leads else _PASS
+        if self._known.allow(address.removeprefix("<").removesuffix(">")):
+            return found.end(), text[at : found.end()]
+        return found.end(), f" ({gap}{_plain(address)}"
+
+    def _tag(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+        """Decide about an address in angle brackets, and about HTML."""
+        end = _end(_NAME, text, at)
+        if not ended and len(text) in (end, at + 1):
+            return None
+        sign = text[end : end + 1]
+        if sign == ":" and end > at:
+            end = _end(_AUTOLINK, text, at)
+            if end == len(text) and not ended:
+                return None
+            sign = text[end : end + 1]
+            if sign == ">":
+                allowed = self._known.allow(text[at + 1 : end])
+                return end + 1, text[at : end + 1] if allowed else _plain(text[at:end])
+        if end == at or not (sign.isspace() or sign in ("/", ">")):
+            return _PASS
+        close = text.find(">", end, at + _LONGEST_TAG)
+        if close < 0 and not ended and len(text) < at + _LONGEST_TAG:
+            return None
+        leads = _LEADS.search(text, end, close if close >= 0 else at + _LONGEST_TAG)
+        return (at + 1, "< ") if leads or (close < 0 and _LOADS.fullmatch(text, at, end)) else _PASS
+
+
+_PASS = (-1, "")
+"""A step that lets the sign through."""
+_BEGINS = {":": _SCHEME, ".": _WWW, "/": _DOMAIN, "?": _DOMAIN}
+"""What is before a sign that goes on with an address."""
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _image(text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+    """Part an image from its `!`, so that its address is decided about as a link's."""
+    alt = _ALT.match(text, at)
+    if alt and alt.end() == len(text) and not ended:
+        return None
+    is_text = alt is not None and text[alt.end() : alt.end() + 1] not in ("(", "[")
+    return _PASS if is_text else (at + 1, " [")
+
+
+def _entity(text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
+    if not ended and _MAY_BE_ENTITY.match(text, at):
+        return None
+    found = _ENTITY.match(text, at)
+    return (at + 1, "& ") if found and unescape(found[0]) in _SPELLED else _PASS
+
+
+def _plain(address: str) -> str:
+    """Write an address, or what looks like one, so that it is text to everybody."""
+    return _SIGNS.sub(" ", unescape(address)).strip().replace(":", "[:]").replace(".", "[.]")
