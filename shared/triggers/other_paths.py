@@ -19,6 +19,19 @@ from shared.wire.table import protocol_below
 _log = logging.getLogger("switchboard.routes")
 _LONGEST = 100
 """Characters of a path that are compared; no route has more."""
+_INSTEAD = "is not spoken here: choose a provider that is compatible with OpenAI in your client."
+_NOT_SPOKEN = {
+    r"v1/responses/compact": "Send the whole conversation: the app leaves out the oldest messages if it is too long.",
+    r"v1/messages(/.*)?": f"Anthropic's protocol {_INSTEAD}",
+    r"(api/)?(generate|tags|show|ps|pull|embed)": f"Ollama's protocol {_INSTEAD}",
+    r"(threads|assistants)(/.*)?|runs/(stream|wait)": f"LangGraph's protocol {_INSTEAD} Or take AG-UI.",
+    r"v1/(embeddings|completions|moderations|(audio|images|files|vector_stores|conversations|threads)(/.*)?)": (
+        "Of OpenAI's routes there are chat/completions, responses and models."
+    ),
+}
+"""Paths of protocols that are not spoken, as regular expressions, and what to do instead.
+
+Sources: the API references of OpenAI and Anthropic; Open Responses; Ollama, docs/api.md; LangGraph, server API."""
 
 
 async def other_path(request: Request) -> Response:
@@ -43,6 +56,9 @@ def _describe_miss(table: Sequence[Route | Open], method: str, path: str) -> tup
     from difflib import get_close_matches
 
     prefix = f"/{ROUTE_PREFIX}".rstrip("/")
+    for foreign, sentence in _NOT_SPOKEN.items():
+        if len(path) <= _LONGEST and re.fullmatch(foreign, path, re.IGNORECASE):
+            return f"There is no such route. {sentence} GET {prefix}/openapi.json lists all.", ()
     routes = _methods_by_path(table)
     for known, methods in routes.items():
         if _pattern(known).fullmatch(path):

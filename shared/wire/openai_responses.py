@@ -1,10 +1,12 @@
 """`openai-responses`: OpenAI's Responses, which its SDKs and AI SDK's provider use by default.
 
-Source: OpenAI API reference, 'Responses' and 'Streaming events'; the rules of the SDKs' stream helpers (openai-python,
-`lib/streaming/responses/_responses.py`): a message is announced before its text, each has one id throughout, and the
-last event repeats what was sent. A team's answer has a message for each agent.
+Source: OpenAI API reference, 'Responses' and 'Streaming events'; Open Responses, specification of 24 April 2026, whose
+schema wants each key of a response, also where a request leaves it open; the rules of the SDKs' stream helpers
+(openai-python, `lib/streaming/responses/_responses.py`): a message is announced before its text, each has one id
+throughout, and the last event repeats what was sent. A team's answer has a message for each agent.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
 from typing import assert_never
@@ -35,6 +37,33 @@ from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, even
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
+_LEFT_OPEN: Record = {
+    "completed_at": None,
+    "error": None,
+    "incomplete_details": None,
+    "instructions": None,
+    "metadata": {},
+    "parallel_tool_calls": False,
+    "temperature": 1,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "top_logprobs": 0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "reasoning": {"effort": None, "summary": None},
+    "truncation": "auto",
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "service_tier": "default",
+    "safety_identifier": None,
+    "prompt_cache_key": None,
+    "usage": None,
+}
+"""The keys of a response that its request leaves open, or that the app ignores, with OpenAI's defaults.
+
+`truncation`: of a conversation that is too long, the app leaves out the oldest messages."""
 _FRAMING = replace(SSE, names_events=True)
 
 
@@ -302,27 +331,19 @@ def _summary(text: str) -> Record:
 
 def _response(request: ChatRequest, output: Iterable[Record], end: Record) -> Record:
     """The answer so far, with what is known of its end."""
-    details = OpenaiDetails.of(request)
+    details, temperature = OpenaiDetails.of(request), request.overrides.temperature
     return {
         "id": f"resp_{request.turn_id}",
         "object": "response",
         "created_at": request.created,
         "model": details.model,
         "output": [*output],
-        "error": None,
-        "incomplete_details": None,
-        "instructions": None,
-        "metadata": {},
-        "parallel_tool_calls": False,
-        "temperature": None,
-        "tool_choice": "auto",
-        "tools": [],
-        "top_p": None,
-        "store": request.is_kept,
-        "usage": None,
+        **_LEFT_OPEN,
+        **({} if temperature is None else {"temperature": temperature}),
         **details.repeated,
-        **({"previous_response_id": details.previous} if details.previous else {}),
-        **({"background": True} if request.is_later else {}),
+        "store": request.is_kept,
+        "previous_response_id": details.previous,
+        "background": request.is_later,
         **end,
     }
 
@@ -356,6 +377,7 @@ def _end(
     found = filtered_context(prompt or finished.prompt_filter_results, finished.content_filter_results)
     return {
         "status": "incomplete" if reason else "completed",
+        "completed_at": None if reason else max(request.created, int(time.time())),  # a clock may have been set back
         "incomplete_details": {"reason": reason} if reason else None,
         "usage": _usage(finished.usage) if finished.usage else None,
         "context": sources_context(request, points, thoughts, finished) | found,

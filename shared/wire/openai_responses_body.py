@@ -28,7 +28,7 @@ _REFUSED = {
 """Keys with which the answer would be another one than the caller expects."""
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 """The roles of messages, and what they are in the other protocols."""
-_REPEATED = ("tools", "tool_choice", "parallel_tool_calls", "max_output_tokens")
+_REPEATED = ("tool_choice", "parallel_tool_calls", "max_output_tokens")
 """Keys that a response repeats, as clients check them."""
 APPROVAL = "mcpr_"
 """What ids of questions for consent begin with."""
@@ -131,6 +131,9 @@ class ReasoningKeys(BodyModel):
     """How the model thinks."""
 
     effort: openai.Effort | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = Field(
+        default=None, description="Is repeated in the response, which has what the model thought in any case."
+    )
 
 
 class OpenaiResponsesKeys(openai.ModelKeys):
@@ -190,7 +193,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     form = form_of("text.format", keys.text.format if keys.text else None)
     said: list[Json] = [*_instructions(keys), *messages]
     request = openai.request_of(dict(body) | {"messages": said}, keys, form, decisions)
-    repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None}
+    repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None} | _in_full(keys)
     for_encoder = replace(openai.OpenaiDetails.of(request), previous=keys.previous_response_id, repeated=repeated)
     choice = cast("Json", keys.tool_choice)
     return replace(
@@ -202,6 +205,16 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         may_be_kept=keys.store is not False,
         is_later=bool(keys.background),
     )
+
+
+def _in_full(keys: OpenaiResponsesKeys) -> dict[str, Json]:
+    """Return the tools and the form of the text as a response repeats them: with the keys that a request may omit."""
+    found: dict[str, Json] = {"tools": [tool.model_dump(mode="json") for tool in keys.tools or ()]}
+    if keys.reasoning:
+        found["reasoning"] = {"effort": keys.reasoning.effort, "summary": keys.reasoning.summary}
+    if keys.text and keys.text.format:
+        found["text"] = {"format": keys.text.format.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    return found
 
 
 def _named(choice: Json) -> str | None:

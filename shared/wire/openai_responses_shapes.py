@@ -143,12 +143,20 @@ class OpenaiDeletedResponse(TypedDict):
     deleted: Literal[True]
 
 
+class OpenaiReasoningKeys(TypedDict):
+    """How the model thought."""
+
+    effort: Annotated[str | None, Field(description="As the request has it.")]
+    summary: Annotated[str | None, Field(description="As the request has it.")]
+
+
 class OpenaiResponse(TypedDict):
     """An answer, as far as it is made."""
 
     id: str
     object: Literal["response"]
     created_at: Annotated[int, Field(description="Unix seconds.")]
+    completed_at: Annotated[int | None, Field(description="Unix seconds; null if it is not complete.")]
     status: Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
     model: str
     output: list[OpenaiOutputItem]
@@ -157,13 +165,23 @@ class OpenaiResponse(TypedDict):
     instructions: None
     metadata: dict[str, str]
     parallel_tool_calls: bool
-    temperature: None
+    temperature: Annotated[float, Field(description="As the request has it; 1: the model's default.")]
+    top_p: Literal[1]
+    presence_penalty: Literal[0]
+    frequency_penalty: Literal[0]
+    top_logprobs: Literal[0]
+    text: Annotated[dict[str, Any], Field(description="As the request has it.")]
+    reasoning: OpenaiReasoningKeys
     tool_choice: Annotated[Any, Field(description="As the request has it.")]
     tools: Annotated[list[Any], Field(description="As the request has them.")]
-    max_output_tokens: NotRequired[int]
-    top_p: None
+    truncation: Literal["auto"]
+    max_output_tokens: int | None
+    max_tool_calls: None
+    service_tier: Literal["default"]
+    safety_identifier: None
+    prompt_cache_key: None
     store: Annotated[bool, Field(description="Whether it is kept for a day.")]
-    previous_response_id: NotRequired[Annotated[str, Field(description="The response that it goes on from.")]]
-    background: NotRequired[Literal[True]]
+    previous_response_id: Annotated[str | None, Field(description="The response that it goes on from.")]
+    background: Annotated[bool, Field(description="Whether it was to be made in the background.")]
     usage: OpenaiResponsesUsage | None
     context: NotRequired[Annotated[OpenaiResponsesContext, Field(description="Once the answer has ended.")]]

@@ -24,6 +24,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("POST", "/ag-ui/config", "GET /api/rag-chat/config"),
         ("POST", "/ai-chat/confi", "GET /api/ai-chat/config"),
         ("GET", "/" + "x" * 4000, "GET /api/openapi.json"),
+        ("POST", "/v1/messages", "Anthropic's protocol is not spoken here"),
+        ("POST", "/v1/responses/compact", "Send the whole conversation"),
+        ("GET", "/tags", "Ollama's protocol is not spoken here"),
+        ("POST", "/threads/1/runs/stream", "LangGraph's protocol is not spoken here"),
+        ("POST", "/v1/embeddings", "there are chat/completions, responses and models"),
     ],
 )
 async def test_an_unknown_path_is_told_the_nearest_route(
