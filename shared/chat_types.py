@@ -367,6 +367,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     """The id of the answer, for protocols whose records have one: known before the model gives its own."""
     created: int = 0
     """When it was asked, in Unix seconds."""
+    invocation_id: str = ""
+    """The platform's id of the invocation, for an error that the encoder makes itself."""
     reasoning_effort: str | None = None
     """How long a reasoning model may think, for this answer; None: as configured."""
     form: JsonForm | None = None

@@ -97,6 +97,10 @@ class ContentFiltered(BadRequest):
         """Results by category, in the shape of Azure's `content_filter_results`; None if there are none."""
 
 
+FILTERED_ANSWER = "The content filter of the model's service ended the answer here. Please rephrase the question."
+"""The message of a `ContentFiltered` after a part of the answer."""
+
+
 class NotSignedIn(SwitchboardError):
     """The request needs a signed-in user."""
 

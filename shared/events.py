@@ -208,12 +208,13 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class FilterAnnotation(msgspec.Struct, frozen=True):
-    """Results of Azure's asynchronous filter for a part of the answer that has already been sent."""
+    """Results of Azure's filter for the pieces of text that follow, or for a part that has already been sent."""
 
     content_filter_results: Json
     """Results by category, unchanged."""
     content_filter_offsets: Json
-    """The part: `check_offset`, `start_offset` and `end_offset` in characters, unchanged."""
+    """Of the asynchronous filter, the part: `check_offset`, `start_offset` and `end_offset` in characters, unchanged.
+    None: the pieces that follow, until other results come."""
 
 
 class ThoughtsAdded(msgspec.Struct, frozen=True):

@@ -160,7 +160,7 @@ class _AgentTurn:
                 self._calls_with_text += not self._is_in_text
                 self._is_in_text = True
                 await self._put(event)
-            case events.ReasoningDelta():
+            case events.ReasoningDelta() | events.FilterAnnotation(content_filter_offsets=None):
                 await self._open()
                 await self._put(event)
             case events.FilterAnnotation():

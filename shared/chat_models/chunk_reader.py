@@ -136,6 +136,7 @@ class ChunkReader:
         self._usage: Usage | None = None
         self._prompt_filter_results: Json = None
         self._content_filter_results: dict[str, Json] = {}
+        self._piece_results: dict[str, Json] = {}
         self._started = False
         self._finish_reason: str | None = None
         self._done = False
@@ -234,8 +235,12 @@ class ChunkReader:
             results = cast("dict[str, Json]", filtered)
             self._content_filter_results = _worst(self._content_filter_results, results)
             _check(len(self._content_filter_results), _MAX_CATEGORIES)
+            if choice.delta and _text(choice.delta):
+                if results != self._piece_results:  # they are beside each token, and nearly always the same
+                    self._piece_results = results
+                    events.append(FilterAnnotation(results, None))
             # Gateways repeat the offsets beside each token, where they tell of nothing that has gone out already.
-            if choice.content_filter_offsets and not (choice.delta and _text(choice.delta)):
+            elif choice.content_filter_offsets:
                 events.append(FilterAnnotation(results, choice.content_filter_offsets))
         # Some services repeat the whole message at the end of a stream: it counts only where no delta came before.
         delta = choice.delta or (None if self.has_content else choice.message)

@@ -149,8 +149,7 @@ _CLOCK_LEEWAY_SECONDS = 60
 """Largest accepted difference between the clocks of this machine and of the directory."""
 _REQUIRED_CLAIMS = ["aud", "exp", "iat", "iss", "nbf", "oid", "tid"]
 _ACCESS_TOKEN_CLAIMS = frozenset({"azp", "appid"})
-"""Claims that name the application that requested the token, in v2.0 and v1.0. ID tokens, which are not for APIs, have
-neither."""
+"""Claims that name the application that requested the token, in v2.0 and v1.0. ID tokens have neither."""
 
 SENTENCES: dict[type[jwt.PyJWTError], str] = {
     jwt.PyJWTError: "The token cannot be read: send one of Microsoft Entra ID, as it was issued.",
@@ -174,10 +173,12 @@ class BearerTokens:
         client: The id of this app's registration.
         authority: The directory's URL.
         keys: The tenant's signing keys; closed by `aclose`.
+        id_tokens: Whether ID tokens count as well, which say who has signed in to the app's registration, and no more.
     """
 
-    def __init__(self, tenant: str, client: str, authority: str, keys: SigningKeys) -> None:
+    def __init__(self, tenant: str, client: str, authority: str, keys: SigningKeys, *, id_tokens: bool = False) -> None:
         self._tenant = tenant
+        self._takes_id_tokens = id_tokens
         self._audiences = [client, f"api://{client}"]
         self._issuers = [f"{authority}/{tenant}/v2.0", f"https://sts.windows.net/{tenant}/"]
         self._keys = keys
@@ -187,7 +188,8 @@ class BearerTokens:
         """Make it for these settings, which were checked to be complete."""
         tenant, client = (settings.auth_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
         authority = settings.auth_authority.rstrip("/")
-        return cls(tenant, client, authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys"))
+        keys = SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys")
+        return cls(tenant, client, authority, keys, id_tokens=settings.auth_id_tokens)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the request's token.
@@ -200,9 +202,15 @@ class BearerTokens:
         if scheme.lower() != "bearer":
             raise NotSignedIn("Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …).")
         claims = await self._claims(token.strip(" "))
-        if not _ACCESS_TOKEN_CLAIMS & claims.keys():
-            raise NotSignedIn("This is an ID token: send an access token for this app.", refused=True)
-        if not _has_permission(claims):
+        is_id_token = not _ACCESS_TOKEN_CLAIMS & claims.keys()
+        if is_id_token and not self._takes_id_tokens:
+            raise NotSignedIn(
+                "This is an ID token: send an access token for this app (or have AUTH_ID_TOKENS turned on).",
+                refused=True,
+            )
+        if is_id_token and claims["aud"] != self._audiences[0]:
+            raise NotSignedIn(SENTENCES[jwt.InvalidAudienceError], refused=True)
+        if not (is_id_token or _has_permission(claims)):
             raise NotSignedIn(
                 "The token carries no permission for this app: ask for one of its scopes, or have one of its app roles "
                 "assigned to the application that calls.",

@@ -15,6 +15,11 @@ class AllFields(SettingsFields, PlatformFields):
         return frozenset(self.errors_as_messages)
 
     @property
+    def model_name(self) -> str:
+        """Name of the model that answers, for the safety service."""
+        return self.openai_chat_model or self.azure_openai_chat_deployment or "extractive"
+
+    @property
     def citation_links(self) -> str | None:
         """URL of the documents, for clients that show a citation only as a link; None if a browser opens none there."""
         is_open = self.auth_mode in ("none", "easy-auth")

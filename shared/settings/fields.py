@@ -295,6 +295,9 @@ class SettingsFields(_Fields):
     """The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."""
     auth_client_id: _Uuid | None = None
     """The app registration that tokens of `bearer` must be issued for."""
+    auth_id_tokens: bool = False
+    """Whether `bearer` also accepts ID tokens of that registration, for front ends that have no access token. [What
+    that means](security.md#id-tokens)."""
     auth_authority: _Url = "https://login.microsoftonline.com"
     """The address of the tenant's signing keys; national clouds have others."""
     access_control: Literal["on-request", "enforced", "enforced-or-open"] = "on-request"

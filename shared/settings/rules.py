@@ -224,6 +224,8 @@ def _identity(settings: AllFields) -> Iterator[str]:
         yield from (f"{name} is set: set AUTH_MODE to bearer, or unset it." for name, value in named.items() if value)
     if mode == "bearer":
         yield from (f"{name} is missing: AUTH_MODE=bearer needs it." for name, value in named.items() if not value)
+    elif settings.auth_id_tokens:
+        yield "AUTH_ID_TOKENS is set: set AUTH_MODE to bearer, or unset it."
     if mode == "easy-auth" and not settings.website_auth_enabled:
         yield (
             "AUTH_MODE is easy-auth, and App Service Authentication is not in front of the app (WEBSITE_AUTH_ENABLED): "

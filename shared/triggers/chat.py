@@ -150,7 +150,8 @@ def _seconds(settings: Settings, protocol: Protocol, options: RouteOptions) -> f
 
 def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
     """Make what stands for a request until its body is understood, for errors that are told in an answer."""
-    return ChatRequest((), stream=options.streams or protocol.answer is None, turn_id=new_answer_id())
+    streams = options.streams or protocol.answer is None
+    return ChatRequest((), stream=streams, team=options.team, turn_id=new_answer_id())
 
 
 def _arrival(

@@ -154,7 +154,7 @@ async def analyze_safety_stream(call: Call) -> Response:
 async def _start_analysis(call: Call) -> RunningTurn[Event]:
     """Read and check the request, and start to forward it to the safety service."""
     reader = partial(JsonReader, example=bodies.ANALYSIS_EXAMPLE, list_key=bodies.EVENTS)
-    buffers = bodies.parse_analysis((await call.read(reader)).json)
+    buffers = bodies.parse_analysis((await call.read(reader)).json, call.settings.model_name)
     safety = call.service.safety
     if safety is None:
         raise NotConfigured(

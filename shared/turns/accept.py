@@ -120,6 +120,7 @@ def accept(
         base_url=asker.base_url,
         turn_id=asker.turn_id,
         created=asker.created,
+        invocation_id=asker.invocation_id,
     )
     check_request(request, settings)
     links = settings.citation_links if protocol.links_citations and not request.form else None

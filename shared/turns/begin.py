@@ -238,7 +238,7 @@ def _rules(service: Service) -> "Rules | None":
     return Rules(
         service=service.safety,
         kind=settings.rai_backend,
-        model=settings.openai_chat_model or settings.azure_openai_chat_deployment or "extractive",
+        model=settings.model_name,
         mode=settings.rai_mode,
         on_error=settings.rai_on_error or "block",
         timeout=settings.rai_timeout_seconds,

@@ -13,15 +13,13 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
-from shared.errors import ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
+from shared.errors import FILTERED_ANSWER, ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiDetails, AgUiKeys, attached, parse
 from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record, events_of
-
-_FILTERED = "The content filter of the model's service ended the answer here. Please rephrase the question."
 
 
 class _Encoder(PartsEncoder):
@@ -41,6 +39,7 @@ class _Encoder(PartsEncoder):
             details.run_id or f"run-{request.turn_id}",
         )
         self._run: Record = {"threadId": thread, "runId": self._run_id}
+        self._invocation_id = request.invocation_id
         self._message_id = f"msg-{request.turn_id}"  # clients add to an earlier message with the same id
         self._message: Record = {"messageId": self._message_id}
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
@@ -203,7 +202,8 @@ class _Encoder(PartsEncoder):
             result["followup_questions"] = questions
             yield _custom("followup_questions", questions)
         if event.reason == ContentFiltered.code:
-            yield from self._end_run(_FILTERED, ContentFiltered.code)
+            error = ContentFiltered(FILTERED_ANSWER)
+            yield from self._end_run(error_text(error, self._invocation_id), error.code)
             return
         if event.usage and not self._usages:
             self._add_usage(self._model, event.usage)

@@ -174,10 +174,13 @@ class _Encoder(AiChatEncoder):
     def _begin(self, started: events.CompletionStarted) -> Iterable[Record]:
         self._completion = _completion(started)
         delta: Record = {"content": None, "function_call": None, "role": "assistant", "tool_calls": None}
-        return (self._chunk({"delta": delta}) | filtered_context(started.prompt_filter_results),)
+        choice: Record = {"delta": delta}
+        if started.prompt_filter_results:
+            choice["content_filter_results"] = {}
+        return (self._chunk(choice) | filtered_context(started.prompt_filter_results),)
 
     def _text(self, text: str) -> Record:
-        return self._chunk({"delta": {"content": text}})
+        return self._chunk({"delta": {"content": text}, **self._filtered})
 
     def _context(self, context: Record) -> Record:
         return self._sources(context, has_state=False)

@@ -11,7 +11,7 @@ from typing import assert_never
 from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import ended_by
-from shared.errors import ContentFiltered, SwitchboardError
+from shared.errors import FILTERED_ANSWER, ContentFiltered, SwitchboardError
 from shared.wire.consent import consent_events, ended_in_words
 from shared.wire.context import retrieved_context, takes_plain_images, thoughts_json
 from shared.wire.protocol import Record, error_record
@@ -33,6 +33,8 @@ class ContextEncoder(ABC):
         self._sends_messages = False
         """Whether the records are whole messages of agents, with nothing beside them."""
         self._open_calls: tuple[events.OpenCall, ...] = ()
+        self._filtered: Record = {}
+        """What the model's service says of the pieces of text that follow, for protocols that have it in each."""
 
     def encode(self, event: events.ChatEvent) -> Iterable[Record]:  # noqa: C901 (one case an event)
         """Return the records of one event."""
@@ -59,6 +61,9 @@ class ContextEncoder(ABC):
             case events.Finished():
                 return self._last(ended_in_words(event, self._open_calls))
             case events.FilterAnnotation():
+                if event.content_filter_offsets is None:
+                    self._filtered = {"content_filter_results": event.content_filter_results}
+                    return ()
                 return (self._annotation(event),)
             case events.Failed():
                 return self._failed(event)
@@ -80,11 +85,16 @@ class ContextEncoder(ABC):
         yield self._end(event)
         if event.followup_questions is not None:
             yield self._context({"followup_questions": list[Json](event.followup_questions)})
+        if event.reason == ContentFiltered.code:  # else a page shows a text that just stops
+            yield self._told(events.Failed(ContentFiltered(FILTERED_ANSWER), self._request.invocation_id))
 
     def _failed(self, event: events.Failed) -> Iterable[Record]:
         if isinstance(event.error, ContentFiltered) and not self._sends_messages:
             yield self._end_by_filter(event.error)
-        yield self._error(event.error, event.invocation_id)
+        yield self._told(event)
+
+    def _told(self, failed: events.Failed) -> Record:
+        return self._error(failed.error, failed.invocation_id)
 
     def _begin(self, _started: events.CompletionStarted) -> Iterable[Record]:
         return ()

@@ -4,7 +4,8 @@ The protocols differ in the JSON of a message, which each defines in its own fil
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NotRequired, TypedDict
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
@@ -16,14 +17,56 @@ from shared.wire.context_encoder import ContextEncoder
 from shared.wire.protocol import Record
 
 
-def parse_kernel_chat(
-    body: Mapping[str, Json], flat: Callable[[dict[str, Json]], Json], conversation_keys: Sequence[str]
-) -> ChatRequest:
+class EchoedRole(TypedDict):
+    """A role as Semantic Kernel for .NET writes it."""
+
+    Label: str
+
+
+class EchoedText(TypedDict, total=False):
+    """An item with a text."""
+
+    Text: str
+
+
+class EchoedMessage(TypedDict):
+    """A message as Semantic Kernel for .NET writes it."""
+
+    Role: str | EchoedRole
+    Content: NotRequired[str]
+    Items: NotRequired[list[EchoedText]]
+
+
+class EchoedJavaMessage(TypedDict):
+    """A message as Semantic Kernel for Java writes it."""
+
+    authorRole: str
+    content: str
+
+
+class EchoedPythonText(TypedDict):
+    """An item of a message."""
+
+    content_type: str
+    text: NotRequired[str]
+
+
+class EchoedPythonMessage(TypedDict):
+    """A message as Semantic Kernel for Python writes it."""
+
+    role: str
+    items: list[EchoedPythonText]
+
+
+ECHOED = EchoedMessage | EchoedJavaMessage | EchoedPythonMessage
+"""The shapes in which a client may send a message back, beside that of all protocols."""
+
+
+def parse_kernel_chat(body: Mapping[str, Json], *conversation_keys: str) -> ChatRequest:
     """Validate a body and turn it into a request.
 
     Args:
         body: The JSON object.
-        flat: Turns a message in the SDK's own shape into one of the other protocols' shape.
         conversation_keys: The SDK's names for the conversation's id; the first in the body is used.
 
     Raises:
@@ -32,7 +75,7 @@ def parse_kernel_chat(
     if isinstance(messages := body.get("messages"), list):
         body = dict(body) | {
             "messages": [
-                flat(message) if isinstance(message, dict) else message
+                _flat(message) if isinstance(message, dict) else message
                 for message in messages[: LONGEST_CONVERSATION + 1]  # one more than are accepted: the rest is refused
             ]
         }
@@ -45,6 +88,32 @@ def parse_kernel_chat(
                 raise BadRequest(f"{key}: should have at most {MAX_CONVERSATION_ID} characters.")
             return request.in_conversation(named or request.chat.conversation_id)
     return request
+
+
+def _flat(message: dict[str, Json]) -> Json:
+    """A message as the other protocols have it, of one in C#'s, Java's or Python's own shape."""
+    flat = dict(message)
+    if "Role" in message:
+        role, content, items = message["Role"], message.get("Content"), message.get("Items")
+    else:
+        role, content, items = message.get("authorRole"), message.get("content"), message.get("items")
+    if isinstance(role, dict):
+        role = role.get("Label")
+    if isinstance(role, str):
+        flat["role"] = role.lower()
+    if isinstance(content, str):
+        flat["content"] = content
+    elif isinstance(items, list):
+        flat["content"] = "".join(map(_text_of, items))
+    return flat
+
+
+def _text_of(item: Json) -> str:
+    match item:
+        case {"Text": str(text)} | {"content_type": "text", "text": str(text)}:
+            return text
+        case _:
+            return ""
 
 
 class KernelEncoder(ContextEncoder):

@@ -112,6 +112,8 @@ class _Encoder:
                 return self._called(event.calls)
             case events.ThoughtsAdded():
                 self._thoughts += event.thoughts
+            case events.FilterAnnotation(content_filter_offsets=None):
+                pass  # its clients read the results of the whole answer, if any
             case events.FilterAnnotation():
                 # Azure's own chunk has no delta, and clients that read one break on it.
                 results, offsets = event.content_filter_results, event.content_filter_offsets

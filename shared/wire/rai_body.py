@@ -83,25 +83,26 @@ class RequestEventBody(BodyModel):
     ] = Field(description="The request or the answer, as JSON or as a string that holds it; forwarded as it is.")
 
 
-def parse_analysis(body: dict[str, Json]) -> list[Buffer]:
+def parse_analysis(body: dict[str, Json], model: str = "") -> list[Buffer]:
     """Read the payloads of one conversation.
 
     Args:
         body: A text, an event, or a list of these under the key `EVENTS`.
+        model: Name of the model that a plain text is for or by.
 
     Raises:
         BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     items = body.get(EVENTS)
     if items in (None, ""):
-        return [_parse_event(body)]
+        return [_parse_event(body, model)]
     if not isinstance(items, list):
         raise BadRequest(f"{EVENTS}: should be a list.")
     if not items:
         raise BadRequest("The list is empty. Send at least one event.")
     if len(items) > MAX_EVENTS:
         raise BadRequest(f"{EVENTS}: should have at most {MAX_EVENTS:,} items.")
-    buffers = [_parse_item(number, item) for number, item in enumerate(items, 1)]
+    buffers = [_parse_item(number, item, model) for number, item in enumerate(items, 1)]
     _refuse_second_text(items, buffers)
     return buffers
 
@@ -127,11 +128,11 @@ def analysis_json(events: list[SafetyEvent]) -> dict[str, Json]:
     return {"blocked": blocked, "events": [event_json(event) for event in events]}
 
 
-def _parse_item(number: int, item: Json) -> Buffer:
+def _parse_item(number: int, item: Json, model: str) -> Buffer:
     if not isinstance(item, dict):
         raise BadRequest(f"Event {number} of the list: should be an object.")
     try:
-        return _parse_event(item)
+        return _parse_event(item, model)
     except BadRequest as wrong:
         raise BadRequest(f"Event {number} of the list: {wrong.message}") from None
 
@@ -147,13 +148,13 @@ def _refuse_second_text(items: list[Json], buffers: list[Buffer]) -> None:
             )
 
 
-def _parse_event(body: dict[str, Json]) -> Buffer:
+def _parse_event(body: dict[str, Json], model: str) -> Buffer:
     given = {key: value for key, value in body.items() if value not in (None, "")}
     if "text" in given:
         if "payload" in given:
             raise BadRequest("text, payload: send one of the two.")
         text = TextBody.read(given)
-        return _chat_buffer(Side(text.source_type), text.text)
+        return _chat_buffer(Side(text.source_type), text.text, model)
     if "payload" not in given and "apiName" not in given:
         raise BadRequest("text: is missing or empty. Send one, or an event with sourceType, apiName and payload.")
     event = RequestEventBody.read(given)
@@ -161,12 +162,12 @@ def _parse_event(body: dict[str, Json]) -> Buffer:
     return Buffer(Side(event.source_type), Api(event.api_name), payload)
 
 
-def _chat_buffer(side: Side, text: str) -> Buffer:
+def _chat_buffer(side: Side, text: str, model: str) -> Buffer:
     """Wrap a text as the only message of a conversation, or as the only choice of an answer."""
     if side is Side.PROMPT:
-        payload: Json = {"messages": [{"role": "user", "content": text}]}
+        payload: Json = {"model": model, "messages": [{"role": "user", "content": text}]}
     else:
-        payload = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
+        payload = {"model": model, "choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
     return Buffer(side, Api.CHAT_COMPLETION, encode_json(payload).decode())
 
 

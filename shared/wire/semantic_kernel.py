@@ -4,7 +4,7 @@ Source: chatui-response-formats asks for C#'s keys (`Role.Label`, `Content`, `It
 the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are sent; keys that differ only in case agree.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -18,7 +18,7 @@ from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.consent import arguments_of, cut_text, in_words
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
-from shared.wire.kernel import KernelEncoder, parse_kernel_chat
+from shared.wire.kernel import ECHOED, KernelEncoder, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
 
 _ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
@@ -114,53 +114,11 @@ class SemanticKernelPiece(SemanticKernelContent):
     ConversationId: NotRequired[_ConversationId]
 
 
-class EchoedRole(TypedDict):
-    """A role as Semantic Kernel for .NET writes it."""
-
-    Label: str
-
-
-class EchoedText(TypedDict, total=False):
-    """An item with a text."""
-
-    Text: str
-
-
-class EchoedMessage(TypedDict):
-    """A message as Semantic Kernel for .NET writes it."""
-
-    Role: str | EchoedRole
-    Content: NotRequired[str]
-    Items: NotRequired[list[EchoedText]]
-
-
 class SemanticKernelExtras(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
     session_state: SessionState
     ConversationId: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
-
-
-def _parse(body: Mapping[str, Json]) -> ChatRequest:
-    return parse_kernel_chat(body, _flat, conversation_keys=("ConversationId", "conversationId"))
-
-
-def _flat(message: dict[str, Json]) -> Json:
-    """A message as the other protocols have it, of one that a client echoes in Semantic Kernel's own shape."""
-    if "Role" not in message:
-        return message
-    role, items = message["Role"], message.get("Items")
-    flat = dict(message)
-    if isinstance(role, dict) and isinstance(label := role.get("Label"), str):
-        flat["role"] = label.lower()
-    elif isinstance(role, str):
-        flat["role"] = role.lower()
-    if isinstance(content := message.get("Content"), str):
-        flat["content"] = content
-    elif isinstance(items, list):
-        texts = [item.get("Text") for item in items if isinstance(item, dict)]
-        flat["content"] = "".join(text for text in texts if isinstance(text, str))
-    return flat
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
@@ -175,8 +133,7 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
     metadata["Context"] = answer_context(request, answer)
     author: Record = {}
     if said := answer.message:
-        author = {"AuthorName": said.agent, "authorName": said.agent}
-        metadata["authorName"] = said.agent
+        author = _author(metadata, said.agent)
         if said.error:
             metadata["error"] = said.error.code
         if said.total_usage:
@@ -191,16 +148,18 @@ def _whole(request: ChatRequest, answer: Answer) -> Record:
 
 
 def _error_message(request: ChatRequest, failed: Failed) -> Record:
-    """A failed turn as one whole message: ChatUI shows no error, whatever its status.
+    """A failed turn as one whole message: ChatUI shows no error, whatever its status. A team's is by `team`.
 
     Source: ChatUI's ChatContext.tsx, which keeps an error as a `system` message, and its MessageBubble.tsx and
     ChatMessagePanel.tsx, which leave those out (microsoft/ai-developer at ac7a5e0, 2026-03-28).
     """
     error, text = failed.error, error_text(failed.error, failed.invocation_id)
     results = error.results if isinstance(error, ContentFiltered) else None
-    ended = _end(Finished(error.code, content_filter_results=results))
+    metadata: Record = {"Id": failed.invocation_id, **_end(Finished(error.code, content_filter_results=results))}
+    metadata["error"] = error.code
     return {
-        **_message(text, {"Id": failed.invocation_id, **ended, "error": error.code}),
+        **_message(text, metadata),
+        **(_author(metadata, "team") if request.team else {}),
         "Items": [{"$type": "TextContent", "Text": text}],
         "ModelId": "",
         "ConversationId": request.chat.conversation_id or failed.invocation_id,
@@ -254,7 +213,16 @@ class _MessageEncoder(_Encoder):
     """Encodes an answer in the same way, and an error as a message."""
 
     def _failed(self, event: Failed) -> Iterable[Record]:
-        return (_error_message(self._request, event),)
+        return (self._told(event),)
+
+    def _told(self, failed: Failed) -> Record:
+        return _error_message(self._request, failed)
+
+
+def _author(metadata: Record, name: str) -> Record:
+    """Return the keys with the author of a team's message, and add the name to the metadata."""
+    metadata["authorName"] = name
+    return {"AuthorName": name, "authorName": name}
 
 
 def _call_items(calls: Iterable[ToolEnded | OpenCall]) -> list[Json]:
@@ -318,7 +286,7 @@ SEMANTIC_KERNEL = Protocol(
     used_by="ChatUI, with several agents as it reads them; Semantic Kernel for C# and Java",
     answers_with="`[ChatMessageContent]`, C#'s keys and the flat ones",
     streams="server-sent events, one `StreamingChatMessageContent` each",
-    parse=_parse,
+    parse=lambda body: parse_kernel_chat(body, "ConversationId", "conversationId"),
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
@@ -330,6 +298,6 @@ SEMANTIC_KERNEL = Protocol(
         agent=SemanticKernelAgentMessage,
         record=SemanticKernelPiece | SemanticKernelMessage,
         reads=SemanticKernelExtras,
-        message=EchoedMessage,
+        message=ECHOED,
     ),
 )

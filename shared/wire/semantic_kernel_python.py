@@ -4,8 +4,8 @@ Source: the package's `ChatMessageContent.model_dump_json()` and `StreamingChatM
 `items` alone: the package would read a `content` beside it as a second item and double the text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from shared.wire.context import (
     filtered_context,
 )
 from shared.wire.framing import SSE
-from shared.wire.kernel import KernelEncoder, parse_kernel_chat
+from shared.wire.kernel import ECHOED, KernelEncoder, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
@@ -131,37 +131,11 @@ class SemanticKernelPythonPiece(SemanticKernelPythonContent):
     function_invoke_attempt: int
 
 
-class EchoedPythonText(TypedDict):
-    """An item of a message."""
-
-    content_type: str
-    text: NotRequired[str]
-
-
-class EchoedPythonMessage(TypedDict):
-    """A message as Semantic Kernel for Python writes it."""
-
-    role: str
-    items: list[EchoedPythonText]
-
-
 class SemanticKernelPythonExtras(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
     session_state: SessionState
     conversation_id: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
-
-
-def _parse(body: Mapping[str, Json]) -> ChatRequest:
-    return parse_kernel_chat(body, _flat, conversation_keys=("conversation_id",))
-
-
-def _flat(message: dict[str, Json]) -> Json:
-    """A message as the other protocols have it, of one that the package wrote: its text is in its items."""
-    if "content" in message or not isinstance(items := message.get("items"), list):
-        return message
-    texts = [item.get("text") for item in items if isinstance(item, dict) and item.get("content_type") == "text"]
-    return message | {"content": "".join(text for text in texts if isinstance(text, str))}
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
@@ -285,7 +259,7 @@ SEMANTIC_KERNEL_PYTHON = Protocol(
     used_by="Semantic Kernel for Python",
     answers_with="`[ChatMessageContent]`",
     streams="server-sent events, one `StreamingChatMessageContent` each",
-    parse=_parse,
+    parse=lambda body: parse_kernel_chat(body, "conversation_id"),
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
@@ -294,6 +268,6 @@ SEMANTIC_KERNEL_PYTHON = Protocol(
         agent=SemanticKernelPythonAgentMessage,
         record=SemanticKernelPythonPiece,
         reads=SemanticKernelPythonExtras,
-        message=EchoedPythonMessage,
+        message=ECHOED,
     ),
 )

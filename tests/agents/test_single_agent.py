@@ -14,7 +14,16 @@ from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, FileText, Json, Message, Passage, RetrievalMode, Role
 from shared.core.fold import Answer, fold
 from shared.errors import BadRequest, RateLimited, Unavailable
-from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta, Usage
+from shared.events import (
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    FilterAnnotation,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Usage,
+)
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
@@ -54,6 +63,17 @@ async def test_what_was_found_comes_first_then_the_text_as_it_is_made(office: Of
     assert started == CompletionStarted("chatcmpl-1", 1_700_000_000, service.model, address=service.base_url)
     assert texts == [TextDelta("It pays 80 %"), TextDelta(" [plan.pdf#page=3].")]
     assert last == Finished("stop", Usage(14, 10))
+
+
+async def test_what_a_filter_says_of_the_text_comes_with_it_and_after_the_sources(office: Office) -> None:
+    office.service.call_tool("search", {"query": "Standard plan"})
+    piece = office.service.chunk({"content": "80 %."})
+    choices: Any = piece["choices"]
+    choices[0]["content_filter_results"] = {"hate": {"severity": "safe"}}
+    office.service.reply(piece)
+    events = await events_of(office, asked(top=1))
+    annotated = [type(event) for event in events]
+    assert annotated == [Retrieved, CompletionStarted, FilterAnnotation, TextDelta, Finished]
 
 
 async def test_an_agent_is_shown_no_images_of_sources_and_says_so(office: Office) -> None:

@@ -94,8 +94,26 @@ async def test_what_the_models_service_says_is_copied(
 async def test_a_filtered_answer_says_so(app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession) -> None:
     openai.reply("Half", finish_reason="content_filter")
     async with http.post(app.url + "/chat", json=body(stream=True)) as response:
+        *_, end, error = await read_lines(response)
+    assert end["choices"][0]["finish_reason"] == "content_filter"
+    assert error["error"].startswith("The content filter of the model's service ended the answer here.")
+    assert "(invocation " in error["error"]
+
+
+async def test_what_the_models_filter_says_of_each_piece_is_in_each_chunk(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    safe = {"hate": {"filtered": False, "severity": "safe"}}
+    for piece in (pieces := [openai.chunk({"content": text}) for text in ("80", " %", ".")]):
+        choices: Any = piece["choices"]
+        choices[0]["content_filter_results"] = safe
+    openai.reply(*pieces)
+    async with http.post(app.url + "/chat", json=body(stream=True)) as response:
         lines = await read_lines(response)
-    assert lines[-1]["choices"][0]["finish_reason"] == "content_filter"
+    choices = [line["choices"][0] for line in lines]
+    texts = [choice for choice in choices if choice["delta"].get("content")]
+    assert "".join(choice["delta"]["content"] for choice in texts) == "80 %."
+    assert [choice["content_filter_results"] for choice in texts] == [safe] * len(texts)
 
 
 async def test_a_question_on_its_own_forgets_what_was_said(
@@ -144,6 +162,8 @@ async def test_chatui_gets_its_shape_where_it_is_the_default(data_dir: Any, http
     [
         ("/semantic-kernel/chat", {"Role": {"Label": "User"}, "Items": [{"$type": "TextContent", "Text": QUESTION}]}),
         ("/semantic-kernel/chat", {"Role": "User", "Content": QUESTION}),
+        ("/semantic-kernel/chat", {"authorRole": "USER", "content": QUESTION, "contentType": "TEXT"}),
+        ("/semantic-kernel/chat", {"role": "user", "items": [{"content_type": "text", "text": QUESTION}]}),
         (
             "/semantic-kernel-python/chat",
             {"role": "user", "content_type": "message", "items": [{"content_type": "text", "text": QUESTION}]},

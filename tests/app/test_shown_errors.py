@@ -45,6 +45,7 @@ async def test_a_refused_question_is_told_in_a_message(safe: Guarded, path: str)
     message = shown(answer)
     assert "safety check refused what was asked" in message["content"]
     assert message["metadata"]["error"] == "content_filter"
+    assert message.get("AuthorName") == (None if path == CHAT else "team")
     assert BAD not in answer
     await asyncio.to_thread(safe.host.wait_for, "turn ended: content_filter", after=before)
 

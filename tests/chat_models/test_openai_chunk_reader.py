@@ -308,7 +308,28 @@ def test_what_azures_asynchronous_filter_finds_later_is_passed_on_with_its_place
     assert finished == ModelFinished("content_filter", None, violent)
 
 
-def test_a_filter_that_speaks_beside_each_token_is_told_of_at_the_end_alone() -> None:
+def test_a_filters_results_beside_the_tokens_come_before_the_first_that_they_are_of() -> None:
+    safe: Json = {"hate": {"filtered": False, "severity": "safe"}}
+    low: Json = {"hate": {"filtered": False, "severity": "low"}}
+    texts = (("Hel", safe), ("lo", safe), (" you", low), ("!", safe))
+    chunks: list[Json] = [
+        {"choices": [{"index": 0, "delta": {"content": text}, "content_filter_results": found}]}
+        for text, found in texts
+    ]
+    _, *events, finished = read_all(sse({"choices": [{"index": 0, "delta": {"role": "assistant"}}]}, *chunks, STOP))
+    assert events == [
+        FilterAnnotation(safe, None),
+        ModelText("Hel"),
+        ModelText("lo"),
+        FilterAnnotation(low, None),
+        ModelText(" you"),
+        FilterAnnotation(safe, None),
+        ModelText("!"),
+    ]
+    assert finished == ModelFinished("stop", None, safe)
+
+
+def test_the_offsets_beside_a_token_are_of_nothing_that_has_gone_out() -> None:
     found: Json = {"hate": {"filtered": False}}
     choice: Json = {
         "index": 0,
@@ -316,8 +337,8 @@ def test_a_filter_that_speaks_beside_each_token_is_told_of_at_the_end_alone() ->
         "content_filter_results": found,
         "content_filter_offsets": {"end_offset": 2},
     }
-    _, text, finished = read_all(sse({"id": "c-1", "choices": [choice]}, STOP))
-    assert text == ModelText("Hi")
+    _, annotation, text, finished = read_all(sse({"id": "c-1", "choices": [choice]}, STOP))
+    assert (annotation, text) == (FilterAnnotation(found, None), ModelText("Hi"))
     assert finished == ModelFinished("stop", None, found)
 
 

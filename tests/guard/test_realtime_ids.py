@@ -25,6 +25,11 @@ def test_the_documents_example_is_built_and_read() -> None:
     assert read_message_id("6res_017item_02") == ("res_01", "item_02")
 
 
+def test_an_id_is_as_long_as_it_has_characters_whatever_bytes_they_take() -> None:
+    assert build_message_id("résp", "項目𝄞") == "4résp3項目𝄞"
+    assert read_message_id("4résp3項目𝄞") == ("résp", "項目𝄞")
+
+
 def test_ids_that_start_with_digits_are_built_and_read() -> None:
     assert build_message_id("01_res", "2_item") == "601_res62_item"
     assert read_message_id("601_res62_item") == ("01_res", "2_item")

@@ -128,6 +128,47 @@ async def test_a_token_that_does_not_hold_is_refused_with_a_sentence(
     assert says in await refusal(identity, entra.token(**from_now(changed)))
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def with_id_tokens(entra: EntraStandIn) -> AsyncGenerator[BearerTokens]:
+    identity = BearerTokens.from_settings(Settings.read(entra.settings | {"AUTH_ID_TOKENS": "true"}))
+    yield identity
+    await identity.aclose()
+
+
+OF_AN_ID_TOKEN: dict[str, Any] = {"azp": None, "scp": None, "nonce": "n"}
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"nonce": None}, {"ver": "1.0", "iss": f"https://sts.windows.net/{TENANT}/"}, {"groups": [STAFF]}]
+)
+async def test_an_id_token_says_who_is_calling_where_the_settings_take_one(
+    entra: EntraStandIn, with_id_tokens: BearerTokens, changed: dict[str, Any]
+) -> None:
+    token = entra.token(**OF_AN_ID_TOKEN | changed)
+    assert await with_id_tokens.caller(sent(token)) == Caller(ADA, tuple(changed.get("groups", ())), TENANT)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"exp": -3600}, "has expired"),
+        ({"aud": "00000003-0000-0000-c000-000000000000"}, "another application"),
+        ({"aud": f"api://{CLIENT}"}, "another application"),
+        ({"aud": [CLIENT, "another"]}, "another application"),
+        ({"iss": f"https://sts.windows.net/{OTHER_TENANT}/"}, "another issuer"),
+        ({"tid": OTHER_TENANT}, "another tenant"),
+        ({"oid": None}, "lacks a claim"),
+        ({"azp": "the-front-end"}, "no permission"),  # an access token, which needs one as ever
+    ],
+)
+async def test_an_id_token_is_checked_like_any_other(
+    entra: EntraStandIn, with_id_tokens: BearerTokens, changed: dict[str, Any], says: str
+) -> None:
+    assert says in await refusal(with_id_tokens, entra.token(**from_now(OF_AN_ID_TOKEN | changed)))
+    forged = jwt.encode(entra.claims(**OF_AN_ID_TOKEN), rsa_key(99), "RS256", headers={"kid": entra.kid})
+    assert "signature does not hold" in await refusal(with_id_tokens, forged)
+
+
 @pytest.mark.parametrize("scopes", [None, "", " "])
 @pytest.mark.parametrize("roles", [None, [], [""], [7], {"Chat.Ask": 1}, True])
 async def test_a_token_without_a_permission_is_refused_as_every_application_of_the_tenant_has_one(

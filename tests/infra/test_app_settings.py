@@ -15,6 +15,7 @@ from tests.infra.ways import WAYS
 DEFAULT_IS_RIGHT = {
     "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
+    "AUTH_ID_TOKENS": "front ends send access tokens; moreSettings",
     "APPROVERS": "who asked decides; others by moreSettings",
     "USER_UPLOADS": "on where callers sign in",
     "USER_UPLOADS_DAYS": "moreSettings",

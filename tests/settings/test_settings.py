@@ -98,6 +98,7 @@ def test_nothing_configured_is_complete() -> None:
         ({"AUTH_MODE": "bearer", "AUTH_TENANT_ID": UUID}, "AUTH_CLIENT_ID is missing"),
         ({"AUTH_TENANT_ID": UUID}, "AUTH_TENANT_ID is set: set AUTH_MODE to bearer"),
         ({"AUTH_CLIENT_ID": UUID}, "AUTH_CLIENT_ID is set: set AUTH_MODE to bearer"),
+        ({"AUTH_ID_TOKENS": "true"}, "AUTH_ID_TOKENS is set: set AUTH_MODE to bearer"),
         ({"AUTH_TENANT_ID": "common"}, "AUTH_TENANT_ID: should be a UUID"),
         ({"AUTH_CLIENT_ID": "api://" + UUID}, "AUTH_CLIENT_ID: should be a UUID"),
         ({"AUTH_MODE": "api-key"}, "API_KEYS is missing: AUTH_MODE=api-key needs it. `make api-key NAME=…`"),

@@ -65,6 +65,7 @@ SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     "azure": (
         RETRIEVED,
         replace(STARTED, prompt_filter_results=PROMPT_FOUND),
+        FilterAnnotation({"hate": SAFE}, None),
         *TEXT,
         Finished("content_filter", content_filter_results=VIOLENT),
     ),

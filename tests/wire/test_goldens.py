@@ -17,7 +17,7 @@ from shared.chat_types import ChatRequest, ChatState, Message, Role
 from shared.core.fold import fold
 from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
-from shared.events import AgentMessage, ChatEvent, Thought
+from shared.events import AgentMessage, ChatEvent, DataPoint, Thought
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -30,7 +30,9 @@ GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
 SCHEMAS = closed(OPENAPI["components"]["schemas"])
 REQUEST = ChatRequest(
-    (Message(Role.USER, "What does it pay?"),), chat=ChatState({"n": 1.0, "s": None}, has_session_state=True)
+    (Message(Role.USER, "What does it pay?"),),
+    chat=ChatState({"n": 1.0, "s": None}, has_session_state=True),
+    invocation_id="id-1",
 )
 
 
@@ -120,3 +122,10 @@ def test_the_thoughts_that_the_web_component_puts_into_its_page_are_escaped() ->
     assert "&lt;img src=" in shown
     assert re.findall(r"<\w+", shown) == ["<b", "<div", "<br"] * 2
     assert [said["title"] for said in choice["context"]["thoughts"]] == ["<b>Query</b>", "Two"]
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if "ai-chat" in name or "kernel" in name])
+def test_a_source_is_one_line_with_its_name_whatever_lines_its_text_has(name: str) -> None:
+    point = DataPoint("plan.pdf#page=3", "It pays\n\n80 %.\r\n\tAll of it.")
+    stream = stream_of(PROTOCOLS[name], (replace(RETRIEVED, data_points=(point,)),))
+    assert b'"text":["plan.pdf#page=3: It pays 80 %. All of it."]' in stream

@@ -174,7 +174,10 @@ async def test_the_stream_reads_as_the_document(name: str, scenario: str) -> Non
     protocol, events = PROTOCOLS[name], SCENARIOS[scenario]
     read, whole = READERS[name]
     document: Any = msgspec.json.decode(await document_of(protocol, events))
-    assert read(records_of(stream_of(protocol, events))) == whole(document)
+    records = records_of(stream_of(protocol, events))
+    if scenario in ("azure", "annotated") and not protocol.filter_ends:
+        assert "error" in records.pop()  # so that a page shows why the text stops
+    assert read(records) == whole(document)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -44,11 +44,11 @@ def test_a_plain_text_is_a_message_or_an_answer_of_its_own(source: Side) -> None
     assert read_texts(buffer) == [PlacedText(Place(source, "0", 0), "Grüße")]
 
 
-def test_a_plain_text_is_a_prompt_unless_told() -> None:
-    [buffer] = parse_analysis({"text": "Hello", "unknown": 1})
+def test_a_plain_text_is_a_prompt_unless_told_with_the_model_that_would_get_it() -> None:
+    [buffer] = parse_analysis({"text": "Hello", "unknown": 1}, "gpt-4o")
     assert (buffer.side, json.loads(buffer.payload)) == (
         Side.PROMPT,
-        {"messages": [{"role": "user", "content": "Hello"}]},
+        {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]},
     )
 
 

@@ -178,7 +178,34 @@ def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state
     assert (asked.chat.session_state, asked.chat.conversation_id) == (state, None)
 
 
-def test_a_message_of_semantic_kernel_is_in_one_of_its_two_shapes_whole() -> None:
+@pytest.mark.parametrize("protocol", ["semantic-kernel", "semantic-kernel-python"])
+@pytest.mark.parametrize(
+    "echoed",
+    [
+        {"Role": {"Label": "Assistant"}, "Items": [{"$type": "TextContent", "Text": "Bye"}, {"$type": "ImageContent"}]},
+        {"Role": "Assistant", "Content": "Bye", "authorRole": "USER", "content": "Bye", "Items": []},
+        {"authorRole": "ASSISTANT", "content": "Bye", "metadata": None, "toolCall": None},
+        {
+            "role": "assistant",
+            "items": [
+                {"content_type": "reasoning", "text": "Hm."},
+                {"content_type": "text", "text": "B"},
+                {"content_type": "function_call", "name": "f", "arguments": "{}"},
+                {"content_type": "text", "text": "ye"},
+            ],
+        },
+        {"role": "assistant", "content": "Bye"},
+    ],
+)
+def test_what_a_client_of_semantic_kernel_echoes_is_read_in_each_languages_shape(
+    protocol: str, echoed: dict[str, Any]
+) -> None:
+    first, last = PROTOCOLS[protocol].parse({"messages": [echoed, *cast("list[Json]", ASK["messages"])]}).messages
+    assert (first.role, first.content) == (Role.ASSISTANT, "Bye")
+    assert (last.role, last.content) == (Role.USER, "Hi")
+
+
+def test_a_message_of_semantic_kernel_is_in_one_of_its_shapes_whole() -> None:
     mixed: dict[str, Json] = {"role": "user", "Content": "Hi"}
     with pytest.raises(BadRequest, match=r"messages\[0\]\.content: is missing"):
         PROTOCOLS["semantic-kernel"].parse({"messages": [mixed]})

@@ -1,12 +1,14 @@
 """Where an error is told: by a status, at the end of a stream, or in a message."""
 
 import json
+from copy import replace
+from typing import Any
 
 import pytest
 
 from shared.chat_types import ChatRequest
 from shared.errors import BadRequest, ContentFiltered, NotSignedIn, RateLimited, SwitchboardError, TooLarge
-from shared.events import Failed, TextDelta
+from shared.events import Failed, Finished, TextDelta
 from shared.wire.ai_chat import AI_CHAT_PAGE
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS, resolve
@@ -14,6 +16,7 @@ from tests.wire.test_goldens import REQUEST, records_of, stream_of
 
 UNREAD = ChatRequest((), stream=True)
 """What stands for a request until its body is understood."""
+FILTERED = ContentFiltered.code
 BUSY = RateLimited("Try again in 9 seconds.", retry_after=9)
 AG_UI, KERNEL = PROTOCOLS["ag-ui"], PROTOCOLS["semantic-kernel"]
 
@@ -77,8 +80,29 @@ def test_an_answer_that_is_an_error_is_whole_in_its_protocol() -> None:
     assert (content_type, message["metadata"]["error"]) == ("application/json", "rate_limited")
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_error_of_a_team_has_an_author_like_each_of_its_messages_and_that_of_single_chat_none(
+    *, stream: bool
+) -> None:
+    def message_to(request: ChatRequest) -> dict[str, Any]:
+        sent, _ = told(messages("semantic-kernel"), request)
+        return json.loads(sent.removeprefix("data: ")) if stream else json.loads(sent)[0]
+
+    of_team = message_to(replace(REQUEST, team=True, stream=stream))
+    assert of_team["AuthorName"] == of_team["authorName"] == of_team["Metadata"]["authorName"] == "team"
+    alone = message_to(replace(REQUEST, stream=stream))
+    assert not {"AuthorName", "authorName"} & (alone.keys() | alone["Metadata"].keys())
+
+
 def test_the_message_of_an_error_comes_after_the_text_that_is_there() -> None:
     stream = stream_of(messages("ag-ui"), (TextDelta("Half. "), Failed(BUSY, "id-1")))
     kinds = [event["type"] for event in records_of(stream)]
     text = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
     assert kinds == ["RUN_STARTED", *text, "CUSTOM", *text, "RUN_FINISHED"]
+
+
+def test_chatui_is_shown_in_a_message_that_a_filter_has_ended_the_answer() -> None:
+    *_, end, shown = records_of(stream_of(messages("semantic-kernel"), (TextDelta("Half. "), Finished(FILTERED))))
+    assert end["Metadata"]["FinishReason"] == "ContentFilter"
+    assert "ended the answer here" in shown["content"]
+    assert (shown["authorRole"], shown["metadata"]["error"]) == ("ASSISTANT", FILTERED)
