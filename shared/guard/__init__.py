@@ -60,6 +60,8 @@ NO_MODEL = "NoModel"
 """Result of a task for which the service has no model: it did not look."""
 
 
+HARMS = {"hate": "hate", "selfharm": "self_harm", "sexual": "sexual", "violence": "violence"}
+"""Azure's names of the categories that have a severity, by the names in lower case without separators."""
 SEVERITIES = ("safe", "low", "medium", "high")
 """Azure's names of severities; each stands for two of the eight numbers."""
 
@@ -87,6 +89,12 @@ class Finding(msgspec.Struct, frozen=True):
     """Whether the policy forbids it."""
     result: str = "OK"
     """`OK` or `NO_MODEL`."""
+
+    @property
+    def name(self) -> str:
+        """Azure's name of the category or kind, such as `self_harm` or `jailbreak`."""
+        name = (self.category or self.kind).lower().replace("-", "_").replace(" ", "_")
+        return HARMS.get(name.replace("_", ""), name)
 
     @property
     def severity_word(self) -> str:

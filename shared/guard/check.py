@@ -8,18 +8,23 @@ The owner never waits for the service: it adds steps to the outbox, and reads `c
 """
 
 import asyncio
+import logging
+import re
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from functools import partial
 
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge, TooSlow, Unavailable, log_fault
-from shared.guard import Completion, Place, SafetyEvent, SafetyService, SafetySession
+from shared.guard import Completion, Place, SafetyEvent, SafetySession
 from shared.guard.chat_payloads import PromptText, answer_buffer, prompt_buffer
 from shared.guard.clearance import Clearance
+
+_log = logging.getLogger("switchboard.safety")
+_REASON = re.compile("[A-Za-z_]{1,60}")
 
 LONGEST_WAITING = 1_000_000
 """Characters of answers that may wait in the outbox. With more, the service accepts too little: the check fails."""
@@ -57,6 +62,7 @@ class _Finish:
     """Tell the service that nothing more comes."""
 
 
+type OpenSession = Callable[[RequestContext], AbstractAsyncContextManager[SafetySession]]
 type _Step = _Prompt | _Pieces | _Commit | _Finish
 
 
@@ -68,14 +74,22 @@ class Check:
     """
 
     def __init__(
-        self, service: SafetyService, context: RequestContext, *, model: str, timeout: float, changed: asyncio.Event
+        self,
+        session: OpenSession,
+        context: RequestContext,
+        *,
+        model: str,
+        timeout: float,
+        changed: asyncio.Event,
+        blind: bool = False,
     ) -> None:
-        self.clearance = Clearance()
+        self.clearance = Clearance(blind=blind)
         self.fault: SwitchboardError | None = None
         """Why the check failed; None if it has not."""
         self.complete = False
         """Whether the service has said that it analysed everything."""
-        self._service = service
+        self._session = session
+        self._blind = blind
         self._context = context
         self._model = model
         self._created = int(time.time())
@@ -112,7 +126,7 @@ class Check:
         if not text or self.fault:
             return
         if self._waiting > LONGEST_WAITING:
-            self._fail(_too_slow())
+            self._fail(_too_slow(), "it takes in too little")
             return
         self.clearance.expect(place, text)
         self._uncommitted = True
@@ -135,6 +149,12 @@ class Check:
         if self._clock is None:
             self._watch()
 
+    async def decided(self) -> None:
+        """Wait until the outcome is final, or something is forbidden; for a check that shares `changed` with nobody."""
+        while not (self.settled or self.clearance.blocking):
+            self._changed.clear()
+            await self._changed.wait()
+
     async def aclose(self) -> None:
         """End the session, if it is not over."""
         if self._clock:
@@ -148,7 +168,7 @@ class Check:
             self._has_mail.set()
 
     async def _run(self) -> None:
-        async with self._service.session(self._context) as session:
+        async with self._session(self._context) as session:
             self._watch()
             # Sending and reading go on at the same time: the service may answer while a message is being sent, and may
             # take no more messages until its results are read.
@@ -165,7 +185,8 @@ class Check:
                 self._take_in(event)
                 if self.settled:
                     return
-        raise Unavailable("The safety service ended its check early. Try again.")
+        error = Unavailable("The safety service ended its check early. Try again.")
+        self._fail(error, "the stream ended without a completion")
 
     async def _send(self, session: SafetySession) -> None:
         """Send the steps of the outbox. If that fails, results that came before the failure are still read."""
@@ -207,17 +228,31 @@ class Check:
         if isinstance(event, Completion):
             self._conclude(event)
         else:
-            self.clearance.take_in(event)
+            try:
+                self.clearance.take_in(event)
+            except Unavailable as error:
+                self._fail(error, error.message)
         self._watch()
         self._changed.set()
 
     def _conclude(self, event: Completion) -> None:
         # A service that ends in good order has still not checked everything if some text is neither cleared nor
         # blocked, or if it ends before it was told that nothing more comes.
-        decided = self.clearance.blocking or self.clearance.whole
-        if not (event.whole and self._finishing and decided):
-            raise Unavailable("The safety service could not check everything. Try again.")
-        self.complete = True
+        blocking = self.clearance.blocking
+        fault = None if blocking or self._blind else self.clearance.coverage.fault
+        if not event.whole:
+            reason = event.end_reason if _REASON.fullmatch(event.end_reason) else "a reason that is none"
+            why = f"it ended with {reason}" + (" and an error description" if event.error_description else "")
+        elif not self._finishing:
+            why = "it ended before everything was sent"
+        elif fault:
+            why = fault.message
+        elif not (blocking or self.clearance.whole):
+            why = f"it ended without clearing {self.clearance.lacks}"
+        else:
+            self.complete = True
+            return
+        self._fail(fault or Unavailable("The safety service could not check everything. Try again."), why)
 
     def _watch(self) -> None:
         """Restart the clock if an answer of the service is due; else stop it."""
@@ -230,11 +265,18 @@ class Check:
 
     def _give_up_after(self, seconds: float) -> asyncio.TimerHandle:
         loop = asyncio.get_running_loop()
-        return loop.call_later(min(seconds, self._end - loop.time()), self._fail, _too_slow())
+        return loop.call_later(min(seconds, self._end - loop.time()), self._late)
 
-    def _fail(self, error: SwitchboardError) -> None:
+    def _late(self) -> None:
+        fault = None if self._blind else self.clearance.coverage.fault
+        self._fail(fault or _too_slow(), f"it was silent, and has not cleared {self.clearance.lacks or 'the end'}")
+
+    def _fail(self, error: SwitchboardError, why: str = "") -> None:
+        """End the check with this fault. `why` is for the log: sessions log the faults that they raise themselves."""
         if not self.settled:
             self.fault = error
+            if why:
+                _log.warning("The safety check failed: %s, invocation %s", why, self._context.invocation_id)
         self._changed.set()
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -1,11 +1,56 @@
 """How much of a text may go out: `Clearance` counts it, `ReleaseQueue` holds the rest back. Offsets are UTF-8 bytes."""
 
+import re
 from collections import deque
 from collections.abc import Mapping
 from typing import assert_never
 
 from shared.errors import Unavailable
-from shared.guard import AnalysisResult, Finding, Place, Side, Watermark
+from shared.guard import NO_MODEL, AnalysisResult, Finding, Place, Side, Watermark
+
+MOST_TASKS = 200
+"""Tasks that a session may have results of."""
+MOST_NAMED = 20
+"""Tasks without a model that are named; any more are "another"."""
+_NAME = re.compile(r"[a-z0-9_]{1,40}")
+
+
+class Coverage:
+    """Which sides of a conversation a model has looked at, by the results so far."""
+
+    def __init__(self) -> None:
+        self._seen: set[Side] = set()
+        self._missing: dict[Side, set[str]] = {}
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Names of the tasks for which the service has no model."""
+        return frozenset(name for names in self._missing.values() for name in names)
+
+    @property
+    def blind(self) -> frozenset[Side]:
+        """Sides for which the service has named only such tasks."""
+        return frozenset(self._missing.keys() - self._seen)
+
+    @property
+    def fault(self) -> Unavailable | None:
+        """The error if there is such a side, for those who do not accept it."""
+        if not self.blind:
+            return None
+        return Unavailable(
+            "The safety service has no model for any task of its policy, so nothing was checked (NoModel: "
+            f"{', '.join(sorted(self.missing))}). Check RAI_POLICY, or set RAI_WITHOUT_MODEL to allow."
+        )
+
+    def take_in(self, result: AnalysisResult) -> None:
+        """Take in a result of the service."""
+        for finding in result.findings:
+            if finding.result == NO_MODEL:
+                names = self._missing.setdefault(result.place.side, set())
+                # The service could write anything here, and the name goes into logs.
+                names.add(finding.name if _NAME.fullmatch(finding.name) and len(names) < MOST_NAMED else "another")
+            else:
+                self._seen.add(result.place.side)
 
 
 class Clearance:
@@ -15,9 +60,15 @@ class Clearance:
     has), and the watermark. A watermark that goes back is ignored, and so is one for a text that was never sent. A
     blocked text is shown up to its first blocked byte. If the service blocks a text that was never sent, it is unclear
     what it means, and nothing is shown.
+
+    Args:
+        blind: Whether a text may be shown for which the service has named only tasks without a model.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, blind: bool = False) -> None:
+        self.coverage = Coverage()
+        """Which sides a model has looked at."""
+        self._blind = blind
         self._expected: dict[Place, int] = {}
         self._sent: dict[Place, int] = {}
         self._watermarks: dict[Place, int] = {}
@@ -52,10 +103,20 @@ class Clearance:
 
     def shown(self, place: Place) -> int:
         """Number of bytes of a text that may be shown."""
-        if self._stray_block:
+        if self._stray_block or (not self._blind and place.side in self.coverage.blind):
             return 0
         watermark = self._watermarks.get(place, 0)
         return max(0, min(watermark, self._blocked.get(place, watermark)))
+
+    @property
+    def lacks(self) -> str:
+        """Texts that are not cleared to their ends, for the log: three of them, with their bytes."""
+        texts = [
+            f"{place.side} {place.message_id}/{place.content_index}: {self.shown(place)} of {size} bytes"
+            for place, size in self._expected.items()
+            if not self.is_clear(place)
+        ]
+        return "; ".join([*texts[:3], *(["…"] if texts[3:] else [])])
 
     def findings(self, side: Side) -> Mapping[tuple[str, str], Finding]:
         """The worst finding on one side, by kind and category."""
@@ -73,7 +134,7 @@ class Clearance:
         """Take in an event of the service.
 
         Raises:
-            Unavailable: the service clears more bytes than it was sent.
+            Unavailable: the service clears more bytes than it was sent, or has results of too many tasks.
         """
         match event:
             case Watermark():
@@ -92,11 +153,16 @@ class Clearance:
         self._watermarks[event.place] = max(event.offset, self._watermarks.get(event.place, 0))
 
     def _see_result(self, event: AnalysisResult) -> None:
+        if event.place not in self._sent and not event.blocking:
+            return
+        self.coverage.take_in(event)
         for finding in event.findings:
             key = (event.place.side, finding.kind, finding.category)
             known = self._worst.get(key)
             if finding.result == "OK" and (known is None or _badness(finding) > _badness(known)):
                 self._worst[key] = finding
+        if len(self._worst) > MOST_TASKS:
+            raise Unavailable("The safety service has results of too many tasks, so nothing more is shown. Try again.")
         if not event.blocking:
             return
         self._blocking = self._blocking or event.place.side

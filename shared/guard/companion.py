@@ -7,13 +7,19 @@ from contextlib import aclosing
 from shared.chat_types import RequestContext
 from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
+from shared.guard.clearance import Coverage
 
 _SESSION_OVER = (RateLimited, TooSlow, Unavailable)
 """Errors that end a session. Sending may raise them first; reading raises them too, after the earlier events."""
 
 
 async def analyse(
-    buffers: Sequence[Buffer], service: SafetyService, context: RequestContext, silence: float
+    buffers: Sequence[Buffer],
+    service: SafetyService,
+    context: RequestContext,
+    silence: float,
+    *,
+    blind: bool = False,
 ) -> AsyncGenerator[SafetyEvent]:
     """Have one conversation analysed in one session, and yield the service's events as they come.
 
@@ -22,18 +28,22 @@ async def analyse(
         service: The service that analyses.
         context: The request's context.
         silence: Seconds that the service may be silent.
+        blind: Whether the service may name only tasks without a model.
 
     Raises:
         SwitchboardError: an error of the session; TooSlow if the service is silent; Unavailable if it ends without
             having blocked anything or analysed everything: otherwise callers would take the text for harmless.
     """
     blocked = whole = False
+    coverage = Coverage()
     async with service.session(context) as session:
         sending = asyncio.create_task(_send(buffers, session))
         try:
             async with aclosing(session.events()) as events:
                 while event := await _next(events, sending, silence):
-                    blocked = blocked or (isinstance(event, AnalysisResult) and event.blocking)
+                    if isinstance(event, AnalysisResult):
+                        blocked = blocked or event.blocking
+                        coverage.take_in(event)
                     whole = whole or (isinstance(event, Completion) and event.whole)
                     yield event
         finally:
@@ -41,6 +51,8 @@ async def analyse(
             await asyncio.gather(sending, return_exceptions=True)
     if not blocked and not whole:
         raise Unavailable("The safety service did not analyse everything. Try again.")
+    if not blocked and not blind and coverage.fault:
+        raise coverage.fault
 
 
 async def _send(buffers: Sequence[Buffer], session: SafetySession) -> None:

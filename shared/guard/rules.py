@@ -12,7 +12,7 @@ from typing import Literal, cast
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, TooLarge
 from shared.events import Thought
-from shared.guard import SEVERITIES, Finding, SafetyService, Side
+from shared.guard import HARMS, SEVERITIES, Finding, SafetyService, Side
 from shared.guard.chat_payloads import ANSWER, prompt_texts
 from shared.guard.check import Check
 
@@ -24,8 +24,6 @@ REFUSED = {
 EARLIER_REFUSED = "The safety check refused an earlier message of this chat, not the last one. Start a new chat."
 """Error message for a conversation with a refused message before the question."""
 
-_HARMS = {"hate": "hate", "selfharm": "self_harm", "sexual": "sexual", "violence": "violence"}
-"""Azure's names of the categories that have a severity, by the names in lower case without separators."""
 
 type Results = dict[str, Json]
 """Findings by category, in the shape of Azure OpenAI's content filter."""
@@ -47,6 +45,8 @@ class Rules:
     """With `enforce`: whether a text goes out when the service has a fault."""
     timeout: float
     """Seconds that the service may be silent when its answer is due."""
+    without_model: Literal["block", "allow"] = "block"
+    """Whether an answer of the service that names only tasks without a model is a fault of the service."""
 
     @property
     def enforced(self) -> bool:
@@ -64,7 +64,14 @@ class Rules:
 
     def check(self, context: RequestContext, changed: asyncio.Event) -> Check:
         """Begin a check, which sets `changed` whenever something about it changes."""
-        return Check(self.service, context, model=self.model, timeout=self.timeout, changed=changed)
+        return Check(
+            self.service.session,
+            context,
+            model=self.model,
+            timeout=self.timeout,
+            changed=changed,
+            blind=self.without_model == "allow",
+        )
 
     def passes(self, check: Check) -> bool:
         """Whether all texts of a check may go out now, to their ends."""
@@ -85,8 +92,13 @@ class Rules:
             text += "it is not shown." if self.enforced else "nothing is held back (RAI_MODE)."
         elif fault:
             text = f"Not everything was checked. {fault.message}"
+        elif any(check.clearance.coverage.blind for check in checks):
+            text = "Not everything was checked."
         else:
             text = "The question and the answer are checked, and nothing was found that the policy forbids."
+        missing = sorted({name for check in checks for name in check.clearance.coverage.missing})
+        if missing and "NoModel" not in text:
+            text += f" The safety service has no model for these tasks of its policy (NoModel): {', '.join(missing)}."
         props: dict[str, Json] = {"mode": self.mode, "service": self.kind}
         return Thought("Safety", text, {**props, "prompt_filter_results": prompt, "content_filter_results": answer})
 
@@ -106,15 +118,12 @@ async def clear_call(rules: Rules, request: ChatRequest, context: RequestContext
         ContentFiltered: the question or the arguments are forbidden.
         SwitchboardError: the check has a fault that is not forgiven.
     """
-    changed = asyncio.Event()
-    check = rules.check(context, changed)
+    check = rules.check(context, asyncio.Event())
     try:
         check.ask(prompt_texts(request))
         check.add(ANSWER, text)
         check.finish()
-        while not (check.settled or check.clearance.blocking):
-            changed.clear()
-            await changed.wait()
+        await check.decided()
         if side := check.clearance.blocking:
             raise ContentFiltered(REFUSED[side], results=dict(rules.results(side, check)), earlier=())
         if check.fault and not rules.forgives(check.fault):
@@ -132,9 +141,9 @@ def filter_results(findings: Iterable[Finding], *, enforced: bool) -> Results:
     """
     results: Results = {}
     for finding in findings:
-        name = _name(finding)
+        name = finding.name
         result: Results = {"filtered": finding.blocking and enforced}
-        if name in _HARMS.values():
+        if name in HARMS.values():
             result["severity"] = finding.severity_word
         else:
             result["detected"] = finding.detected
@@ -175,9 +184,3 @@ def _worse(one: Results, other: Results) -> Results:
     if words:
         worse["severity"] = max(words, key=SEVERITIES.index)
     return worse
-
-
-def _name(finding: Finding) -> str:
-    """Azure's name of a finding's category or kind, such as `self_harm` or `jailbreak`."""
-    name = (finding.category or finding.kind).lower().replace("-", "_").replace(" ", "_")
-    return _HARMS.get(name.replace("_", ""), name)

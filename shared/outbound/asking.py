@@ -143,6 +143,10 @@ class CachedHealth:
         self._until = 0.0
         self._asking = asyncio.Lock()
 
+    def forget(self) -> None:
+        """Check again when the health is asked for next."""
+        self._until = 0.0
+
     async def latest(self) -> PartHealth:
         """Return the last result, or check again if it is too old."""
         async with self._asking:

@@ -241,6 +241,9 @@ class SettingsFields(_Fields):
     rai_on_error: Literal["block", "allow"] | None = None
     """What to do when the safety service cannot be reached, does not answer in time or gives an invalid answer. Absent:
     `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""
+    rai_without_model: Literal["block", "allow"] = "block"
+    """What to do when the RAI service has no model for any task of its policy (`NoModel`), and so looked for nothing:
+    `block` makes that a fault of the service."""
     rai_timeout_seconds: float = Field(default=10, gt=0, le=120)
     """How long to wait for a result of the safety service."""
     content_safety_endpoint: _Url | None = None

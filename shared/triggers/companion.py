@@ -96,6 +96,9 @@ class SafetyAnalysis(TypedDict):
     blocked: Annotated[
         bool, Field(description="Whether the policy blocks anything. False only if everything was analysed.")
     ]
+    withoutModel: Annotated[
+        list[str], Field(description="Tasks that the service has no model for ('NoModel'): nobody looked for these.")
+    ]
     events: list[SafetyEvent]
 
 
@@ -163,9 +166,9 @@ async def _start_analysis(call: Call) -> RunningTurn[Event]:
         )
     trace_parent = call.request.headers.get("traceparent", "")
     context = RequestContext(call.invocation_id, call.deadline, call.caller, trace_parent=trace_parent)
-    analysis = RunningTurn(
-        analyse(buffers, safety, context, call.settings.rai_timeout_seconds), context, begins=_is_result
-    )
+    blind = call.settings.rai_without_model == "allow"
+    events = analyse(buffers, safety, context, call.settings.rai_timeout_seconds, blind=blind)
+    analysis = RunningTurn(events, context, begins=_is_result)
     analysis.when_ended(call.held.pop_all().close)
     return analysis
 

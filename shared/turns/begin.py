@@ -242,6 +242,7 @@ def _rules(service: Service) -> "Rules | None":
         mode=settings.rai_mode,
         on_error=settings.rai_on_error or "block",
         timeout=settings.rai_timeout_seconds,
+        without_model=settings.rai_without_model,
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, TooLarge
-from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
+from shared.guard import NO_MODEL, AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.wire.framing import Framing, encode_json
 from shared.wire.request_body import MAX_VALUES, BodyModel, read_json_object
 
@@ -124,8 +124,13 @@ def event_json(event: SafetyEvent) -> dict[str, Json]:
 
 def analysis_json(events: list[SafetyEvent]) -> dict[str, Json]:
     """The JSON of a complete analysis."""
-    blocked = any(isinstance(event, AnalysisResult) and event.blocking for event in events)
-    return {"blocked": blocked, "events": [event_json(event) for event in events]}
+    results = [event for event in events if isinstance(event, AnalysisResult)]
+    missing = {finding.name for result in results for finding in result.findings if finding.result == NO_MODEL}
+    return {
+        "blocked": any(result.blocking for result in results),
+        "withoutModel": [*sorted(missing)],
+        "events": [event_json(event) for event in events],
+    }
 
 
 def _parse_item(number: int, item: Json, model: str) -> Buffer:

@@ -62,6 +62,7 @@ def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_n
         return AnalysisResult(ANSWER, 0, 1, (finding,))
 
     clearance = Clearance()
+    clearance.send(ANSWER, "x")
     for said in (result(1), result(4), result(2), result(7, result="NoModel")):
         clearance.take_in(said)
     assert [finding.severity for finding in clearance.findings(Side.COMPLETION).values()] == [4]
@@ -70,3 +71,37 @@ def test_the_worst_finding_of_a_category_is_kept_and_what_nothing_looked_at_is_n
 
 def test_a_text_that_was_never_there_is_not_clear() -> None:
     assert not Clearance().is_clear(ANSWER)
+
+
+def _told(result: str, side: Side = Side.COMPLETION, kind: str = "PROTECTED_MATERIAL") -> AnalysisResult:
+    finding = Finding(kind, "", detected=False, severity=0, risk_level="", blocking=False, result=result)
+    return AnalysisResult(Place(side, "0", 0), 0, 2, (finding,))
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_text_that_no_model_looked_at_is_shown_only_to_who_accepts_it(*, blind: bool) -> None:
+    clearance = Clearance(blind=blind)
+    clearance.expect(ANSWER, "Hi")
+    clearance.send(ANSWER, "Hi")
+    clearance.take_in(_told("NoModel"))
+    clearance.take_in(Watermark(ANSWER, 2))
+    assert clearance.shown(ANSWER) == (2 if blind else 0)
+    assert clearance.coverage.blind == {Side.COMPLETION}
+    assert clearance.coverage.missing == {"protected_material"}
+    clearance.take_in(_told("OK", Side.PROMPT))  # of a text that was never sent
+    clearance.take_in(_told("OK"))
+    assert clearance.shown(ANSWER) == 2
+    assert not clearance.coverage.blind
+    assert clearance.coverage.missing == {"protected_material"}
+
+
+def test_a_service_with_results_of_endless_tasks_is_stopped() -> None:
+    clearance = Clearance()
+    clearance.send(ANSWER, "Hi")
+    for number in range(1000):
+        clearance.take_in(_told("NoModel", kind=f"task {number} <b>"))
+    assert clearance.coverage.missing == {"another"}
+    for number in range(200):
+        clearance.take_in(_told("OK", kind=f"task {number}"))
+    with pytest.raises(Unavailable, match="too many tasks"):
+        clearance.take_in(_told("OK", kind="task 200"))

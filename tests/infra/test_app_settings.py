@@ -52,6 +52,7 @@ DEFAULT_IS_RIGHT = {
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
     "RAI_POLICY": "moreSettings",
     "RAI_ON_ERROR": "safe as it is",
+    "RAI_WITHOUT_MODEL": "safe as it is",
     "RAI_TIMEOUT_SECONDS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",

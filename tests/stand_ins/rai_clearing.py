@@ -23,13 +23,20 @@ class Clearing:
     Args:
         words: What to find, in UTF-8, and what to say of it.
         lag: Bytes that watermarks stay behind the text, as long as it may go on.
-        told: What to say of each text in the end, unless it is blocked.
+        told: What to say of each text of an answer when it begins.
+        told_of_prompts: The same of a prompt.
     """
 
-    def __init__(self, words: Mapping[bytes, Finding], lag: int, told: tuple[Finding, ...] = ()) -> None:
+    def __init__(
+        self,
+        words: Mapping[bytes, Finding],
+        lag: int,
+        told: tuple[Finding, ...] = (),
+        told_of_prompts: tuple[Finding, ...] = (),
+    ) -> None:
         self._words = words
         self._lag = lag
-        self._told = told
+        self._told = {Side.PROMPT: told_of_prompts, Side.COMPLETION: told}
         self._reader = PayloadReader()
         self._texts: dict[Place, _Text] = {}
         self.side = Side.PROMPT
@@ -41,7 +48,10 @@ class Clearing:
             self.side = message.side
             for piece in self._reader.read(message):
                 text = self._texts.setdefault(piece.place, _Text(piece.place))
+                begins = not text.said
                 text.said += piece.text.encode()
+                if begins and (told := self._told[self.side]):
+                    yield AnalysisResult(text.place, 0, len(text.said), told)
                 yield from self._results(text)
                 yield from self._mark(text, len(text.said) - max(self._lag, self._begun_word(text)))
         elif isinstance(message, Commit):
@@ -55,8 +65,6 @@ class Clearing:
     def _end(self, source: Side) -> Iterator[SafetyEvent]:
         for text in self._texts.values():
             if text.place.side is source:
-                if self._told and not text.blocked and text.mark < len(text.said):
-                    yield AnalysisResult(text.place, 0, len(text.said), self._told)
                 yield from self._mark(text, len(text.said))
 
     def _results(self, text: _Text) -> Iterator[SafetyEvent]:

@@ -18,10 +18,10 @@ A script's steps are done in order; at its end the stream ends well, with no `Co
     grpc.StatusCode             ends the stream with this status, and details that nobody may see
 
 Sessions without a script answer for all that they are sent: watermarks `lag` bytes behind the text, and to its end when
-the source is committed or the client is done; results where a word of `find` is, and those of `told` for each text
-before its last watermark; `Completion` in the end. Each event comes `delay` seconds after the one before, as the bytes
-that `encode` makes of it. A server that is `deaf` takes in nothing. The app under test may run in the
-same loop or in another process.
+the source is committed or the client is done; results where a word of `find` is, and those of `told` at the beginning
+of each text (in prompts those of `told_of_prompts`, if there are any); `Completion` in the end. Each event comes
+`delay` seconds after the one before, as the bytes that `encode` makes of it. A server that is `deaf` takes in nothing.
+The app under test may run in the same loop or in another process.
 """
 
 import asyncio
@@ -166,6 +166,7 @@ class RaiStandIn:
         self.port = port
         self.words: dict[bytes, Finding] = {}
         self.told: tuple[Finding, ...] = ()
+        self.told_of_prompts: tuple[Finding, ...] = ()
         self.encode: Encode = encode_response
         self._credentials = credentials
         self._metadata = metadata
@@ -263,7 +264,7 @@ class RaiStandIn:
     async def _clear(
         self, session: Session, until: Side | None, context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
-        clearing = Clearing(self.words, self.lag, self.told)
+        clearing = Clearing(self.words, self.lag, self.told, self.told_of_prompts or self.told)
         async for message in session.as_they_come():
             await self._send(clearing.answer(message), context)
             if isinstance(message, Commit) and clearing.side is until:

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,12 @@ from urllib.parse import urlsplit
 import grpc
 import grpc.aio
 
-from shared.chat_types import Json, PartHealth, RequestContext
-from shared.errors import BadRequest, NotConfigured, RateLimited, SwitchboardError
-from shared.guard import SafetySession
-from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, RaiCall, RaiSession
+from shared.chat_types import Json, PartHealth, RequestContext, Role
+from shared.errors import NotConfigured, RateLimited
+from shared.guard import Place, SafetySession, Side
+from shared.guard.chat_payloads import ANSWER, PromptText
+from shared.guard.check import Check
+from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, Known, RaiCall, RaiSession
 from shared.guard.rai.wire import KNOWS_POLICIES, PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import ServiceFault
@@ -35,6 +38,7 @@ STAND_IN = "reference stand-in"
 _KIND = "rai"
 _CHECK_SECONDS = 3.0
 """Time limit of a health check for the connection, and again for the answer."""
+_ASKED = Place(Side.PROMPT, "0", 0)
 _HTTPS_PORT = 443
 
 _OPTIONS: list[tuple[str, int]] = [
@@ -89,10 +93,11 @@ class RaiService:
 
     Args:
         endpoint: `https://…` for TLS with the app's token, or `host:port` or `http://host:port` without either.
-        policy: A name that the service knows, or the path of a JSON file (ending in `.json`).
+        policy: A name that the service knows.
         timeout: Seconds to wait for a connection, and for the service to take a message.
         credential: Identity of the app; None: its managed identity, or the user who is signed in locally.
         root_certificates: PEM. None: the certificates of gRPC, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
+        blind: Whether health accepts that the service has no model for any task.
 
     Raises:
         NotConfigured: the address or the policy's file is not valid.
@@ -106,7 +111,10 @@ class RaiService:
         *,
         credential: "AsyncTokenCredential | None" = None,
         root_certificates: bytes | None = None,
+        blind: bool = False,
     ) -> None:
+        self._blind = blind
+        self._known = Known()
         self._address = _Address.read(endpoint)
         self._policy = _policy(policy)
         self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
@@ -125,7 +133,12 @@ class RaiService:
         """
         if not settings.rai_endpoint:
             raise NotConfigured("RAI_ENDPOINT is missing: name the RAI service.")
-        return cls(settings.rai_endpoint, settings.rai_policy, settings.rai_timeout_seconds)
+        return cls(
+            settings.rai_endpoint,
+            settings.rai_policy,
+            settings.rai_timeout_seconds,
+            blind=settings.rai_without_model == "allow",
+        )
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:
@@ -134,11 +147,13 @@ class RaiService:
         Raises:
             SwitchboardError: by the table in `rai.session.ERRORS`.
         """
-        async with self._opened(context, self._timeout) as session:
+        async with self._opened(self._timeout, context) as session:
             yield session
 
     async def check(self) -> PartHealth:
-        """Health: whether the service answers, accepts the app and knows the policy; asked at most every 30 seconds."""
+        """Health: whether a turn that only says hello is cleared; asked at most every 30 seconds, and after a fault."""
+        if self._known.changed:
+            self._health.forget()
         return await self._health.latest()
 
     async def aclose(self) -> None:
@@ -150,10 +165,10 @@ class RaiService:
             await self._tokens.aclose()
 
     @asynccontextmanager
-    async def _opened(self, context: RequestContext, seconds: float) -> AsyncGenerator[RaiSession]:
+    async def _opened(self, seconds: float, context: RequestContext) -> AsyncGenerator[RaiSession]:
         call = await self._call(context, seconds)
         try:
-            session = RaiSession(call, seconds, context)
+            session = RaiSession(call, seconds, context, self._known)
             await session.begin(self._policy)
             yield session
         finally:
@@ -175,24 +190,30 @@ class RaiService:
         )
 
     async def _ask_health(self) -> PartHealth:
-        """Open a session and send only the policy."""
-        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
-        context = RequestContext("health check", asyncio.get_running_loop().time() + 2 * _CHECK_SECONDS)
-        name = ""
+        """Have a greeting checked on both sides, as a turn does: a service can be there, and fail each turn."""
+        context = RequestContext("health check", asyncio.get_running_loop().time() + 3 * _CHECK_SECONDS)
+        opening = partial(self._opened, _CHECK_SECONDS)
+        changed = asyncio.Event()
+        check = Check(opening, context, model="", timeout=_CHECK_SECONDS, changed=changed, blind=self._blind)
         try:
-            async with self._opened(context, _CHECK_SECONDS) as session:
-                await session.finish()
-                async for _ in session.events():
-                    pass
-                name = await session.service_name()
-        except (BadRequest, RateLimited):
-            pass  # The service is there: it refuses a session without texts, or is busy.
-        except SwitchboardError as error:
-            return PartHealth(_KIND, ok=False, detail=error.message, facts=facts)
-        if name == STAND_IN:
-            detail = f"The reference stand-in at {self._address.host}: not a safety product"
+            check.ask([PromptText(_ASKED, Role.USER, "Hello")])
+            check.add(ANSWER, "Hello")
+            check.finish()
+            await check.decided()
+        finally:
+            await check.aclose()
+        self._known.changed = False
+        missing = sorted(self._known.without_model)
+        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
+        if missing:
+            facts["without_model"] = [*missing]
+        if check.fault and not isinstance(check.fault, RateLimited):  # one that is busy is there
+            return PartHealth(_KIND, ok=False, detail=check.fault.message, facts=facts)
+        lack = f". It has no model for {', '.join(missing)} (NoModel)" if missing else ""
+        if self._known.name == STAND_IN:
+            detail = f"The reference stand-in at {self._address.host}: not a safety product{lack}"
             return PartHealth(STAND_IN, ok=True, detail=detail, facts=facts)
-        return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address.host}", facts=facts)
+        return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address.host}{lack}", facts=facts)
 
 
 def _policy(setting: str) -> PolicyName | InlinePolicy:

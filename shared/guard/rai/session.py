@@ -12,7 +12,8 @@ from grpc import StatusCode
 
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooLarge
-from shared.guard import Buffer, Completion, SafetyEvent
+from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent
+from shared.guard.clearance import MOST_NAMED, Coverage
 from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
 from shared.outbound.faults import ErrorTable, Fault, Reason
 
@@ -85,6 +86,27 @@ class _CallInside(Protocol):
     _cython_call: _Core
 
 
+class Known:
+    """What sessions have learned of the service."""
+
+    def __init__(self) -> None:
+        self.name = ""
+        """Its name in the metadata of its answers, under `x-rai-service`."""
+        self.without_model: set[str] = set()
+        """Tasks of the policy for which it has no model. Each is logged once."""
+        self.changed = False
+        """Whether its health should be checked again: a session failed, or named another such task."""
+
+    def take_in(self, result: AnalysisResult) -> None:
+        """Note the tasks of a result that have no model."""
+        coverage = Coverage()
+        coverage.take_in(result)
+        if new := sorted(coverage.missing - self.without_model)[: MOST_NAMED - len(self.without_model)]:
+            self.without_model.update(new)
+            self.changed = True
+            _log.warning("The RAI service has no model for %s: nobody looks for what the policy says of it", new)
+
+
 class RaiSession:
     """One stream to the service. After the first fault every method raises that fault, by the table in `ERRORS`.
 
@@ -94,9 +116,11 @@ class RaiSession:
         call: The stream; its owner cancels it in the end.
         timeout: Seconds to wait for the service to take a message.
         context: The request's context, for its id in the log.
+        known: Takes in what the session learns of the service.
     """
 
-    def __init__(self, call: RaiCall, timeout: float, context: RequestContext) -> None:
+    def __init__(self, call: RaiCall, timeout: float, context: RequestContext, known: Known) -> None:
+        self._known = known
         self._call = call
         self._timeout = timeout
         self._context = context
@@ -145,14 +169,15 @@ class RaiSession:
                     event = decode_response(data)
                 except MalformedMessage as malformed:
                     raise self._failed(Reason.NOT_AN_ANSWER, why=str(malformed)) from None
+                if not self._known.name:
+                    self._known.name = str(dict(await self._call.initial_metadata()).get("x-rai-service", ""))
+                if isinstance(event, AnalysisResult):
+                    self._known.take_in(event)
                 yield event
                 if isinstance(event, Completion):
+                    self._known.changed |= not event.whole
                     return
-
-    async def service_name(self) -> str:
-        """Name that the service has in its metadata, or ""; may be called after its first answer."""
-        name = dict(await self._call.initial_metadata()).get("x-rai-service", "")
-        return name if isinstance(name, str) else ""
+            self._known.changed = True
 
     async def _write(self, data: bytes, late: Reason = Reason.TOO_SLOW) -> None:
         async with self._sending:
@@ -211,6 +236,7 @@ class RaiSession:
         """Return the session's first fault, which caused the later ones; log it when it happens."""
         if self._fault is None:
             self._fault = ERRORS.error(Fault(reason))
+            self._known.changed = True
             _log.warning(
                 "The RAI service failed: %s (%s), invocation %s",
                 reason.name,

@@ -8,13 +8,13 @@ import grpc
 import pytest
 
 from shared.errors import BadRequest, NotConfigured, TooLarge, Unavailable
-from shared.guard import Api, Buffer, SafetyEvent, Side, Watermark
+from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Side, Watermark
 from shared.guard.rai.client import RaiService
 from shared.guard.rai.wire import Commit, PolicyName
 from shared.settings import Settings
 from tests.guard.rai.sessions import SILENCE, collect, error_of, has_text, say_nothing
 from tests.guard.safety_contract import CONTEXT, chunk, prompt
-from tests.stand_ins.rai_service import DONE, RaiStandIn
+from tests.stand_ins.rai_service import DONE, RaiStandIn, Session, Step, cleared
 
 POLICY = {"name": "strict", "taskSettings": [{"settingId": "a", "settingEnabled": True, "kind": "harmCategory"}]}
 
@@ -166,7 +166,7 @@ async def test_messages_sent_at_once_all_arrive(rai: RaiStandIn, service: RaiSer
     assert sorted(map(int, text.split())) == list(range(50))
 
 
-async def test_health_is_asked_for_once_in_a_while_with_a_session_that_says_nothing(
+async def test_health_is_asked_for_once_in_a_while_with_a_greeting_on_both_sides(
     rai: RaiStandIn, service: RaiService
 ) -> None:
     one, two = await asyncio.gather(service.check(), service.check())
@@ -175,7 +175,7 @@ async def test_health_is_asked_for_once_in_a_while_with_a_session_that_says_noth
     assert one.kind == "rai"
     assert one.facts == {"host": rai.endpoint, "policy": "default"}
     assert rai.endpoint in one.detail
-    assert rai.sessions[0].messages == [PolicyName("default")]
+    assert list(rai.sessions[0].texts.values()) == ["Hello", "Hello"]
     assert len(rai.sessions) == 1
 
 
@@ -194,7 +194,7 @@ async def test_health_tells_a_stand_in() -> None:
         (grpc.StatusCode.NOT_FOUND, False),
         (grpc.StatusCode.UNAUTHENTICATED, False),
         (grpc.StatusCode.UNIMPLEMENTED, False),
-        (grpc.StatusCode.INVALID_ARGUMENT, True),
+        (grpc.StatusCode.INVALID_ARGUMENT, False),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, True),
     ],
 )
@@ -205,6 +205,41 @@ async def test_health_says_what_to_check(
     health = await service.check()
     assert health.ok == ok
     assert ok or health.detail == error_of(status).message
+
+
+def sent_all(session: Session) -> bool:
+    return session.half_closed
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ((), "the stream ended without a completion"),
+        ((cleared(),), "the stream ended without a completion"),
+        ((cleared(), Completion("")), "A completion has no end reason."),
+        ((cleared(), Completion("EndOfStream")), "it ended with EndOfStream"),
+        ((cleared(), Completion("the words of a user")), "it ended with a reason that is none"),
+        (
+            (cleared(), Completion("END_REASON_END_OF_STREAM", "secret")),
+            "it ended with END_REASON_END_OF_STREAM and an error description",
+        ),
+        ((sent_all, DONE), "it ended without clearing PROMPT 0/0: 0 of 5 bytes; COMPLETION 0/0: 0 of 5 bytes"),
+        (
+            (cleared(Side.PROMPT), sent_all, Watermark(Place(Side.COMPLETION, "1", 0), 5), DONE),
+            "it ended without clearing COMPLETION 0/0: 0 of 5 bytes",
+        ),
+        ((has_text, Watermark(Place(Side.PROMPT, "0", 0), 9), SILENCE()), "cleared more than it was sent"),
+    ],
+)
+async def test_health_knows_a_service_whose_turns_fail_and_the_log_says_why(
+    rai: RaiStandIn, service: RaiService, steps: tuple[Step, ...], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rai.script(*steps)
+    health = await service.check()
+    assert not health.ok
+    assert why in caplog.text
+    assert "secret" not in caplog.text
+    assert "words of a user" not in caplog.text
 
 
 async def test_a_service_of_another_kind_is_told() -> None:
