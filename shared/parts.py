@@ -63,7 +63,7 @@ def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
     require("readers")
     from shared.ingestion.document import Target
     from shared.ingestion.page_images import PageImages
-    from shared.reading.sandbox import sandbox_for_documents
+    from shared.reading.sandbox import sandbox_for_documents, sandbox_for_own_documents
 
     embedder = _embedder(settings, _openai_service(settings))
     return Target(
@@ -73,6 +73,7 @@ def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
         PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
         _text_recognition(settings),
         sandbox_for_documents(keeps_readers=keeps_readers),
+        sandbox_for_own_documents(),
     )
 
 

@@ -183,7 +183,7 @@ async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox", caller
     suffix = _suffix(file)
     try:
         async with asyncio.timeout_at(deadline):
-            pages = with_text(await sandbox.read(file.data, suffix, file.charset, caller=caller))
+            pages = with_text(await sandbox.of(caller).read(file.data, suffix, file.charset))
     except ReadLimitError as limit:
         raise TooLarge(f"{file} {limit}") from limit
     except UnreadableError as unreadable:

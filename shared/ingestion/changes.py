@@ -87,6 +87,7 @@ async def write(
         try:
             step("reading")
             read = await read_passages(document, target)
+            step("embedding")
             note = await _begin(_Pending(name), target)
             return await _write(document, read, replaces, note, target, step)
         except UnreadableError as unreadable:
@@ -104,7 +105,6 @@ async def _write(
     """Do the part of `write` that changes something. If it fails, restore the earlier state if possible."""
     name, store, kept = document.name, target.documents, None
     try:
-        step("embedding")
         entry = await entry_of(document, read, await asyncio.to_thread(target.fingerprint_of, document), target)
         step("writing")
         kept = await store.keep(name, document.data, replaces, document.rights, own=False)

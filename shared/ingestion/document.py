@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from shared.chat_types import Passage
 from shared.documents import DocumentStore, Rights, StoredDocument
+from shared.documents.own import PEOPLE
 from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.fingerprints import Origin, fingerprint, has_version
@@ -59,11 +60,19 @@ class Target:
     """Reads scans; None: documents without text cannot be read."""
     sandbox: Sandbox = field(default_factory=sandbox_for_documents)
     """Reads the documents, splits their text, and renders their pages."""
+    own_sandbox: Sandbox | None = None
+    """Does that to documents that people have added for themselves; None: they are as all others."""
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary[str, asyncio.Lock])
 
     def lock(self, name: str) -> asyncio.Lock:
         """The lock of a document, so that one task of this process changes it at a time."""
         return self._locks.setdefault(name, asyncio.Lock())
+
+    def sandbox_of(self, name: str) -> Sandbox:
+        """The sandbox of a document, in which its owner has a share if it is somebody's own."""
+        if self.own_sandbox is None or not name.startswith(PEOPLE):
+            return self.sandbox
+        return self.own_sandbox.of(name.split("/")[1])
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -122,12 +131,12 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
     Raises:
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
     """
-    pages, left_out, date = await read_document(
-        document.data, _suffix(document.name), target.recognition, target.sandbox
-    )
+    sandbox = target.sandbox_of(document.name)
+    pages, left_out, date = await read_document(document.data, _suffix(document.name), target.recognition, sandbox)
     texts = [page.text for page in pages]
-    split = await target.sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
-    return _passages(document, [page.number for page in pages], split, left_out, date)
+    split = await sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
+    # In a thread: a long document takes a tenth of a second.
+    return await asyncio.to_thread(_passages, document, [page.number for page in pages], split, left_out, date)
 
 
 async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) -> list[ReadPassages | UnreadableError]:
@@ -173,7 +182,7 @@ async def entry_of(document: LoadedDocument, read: ReadPassages, known: str, tar
             owners, texts = [place for place, _ in parts], [text for _, text in parts]
         vectors = await _embed(target.embedder, texts)
     pictured = target.pages if _suffix(name) == ".pdf" else None
-    image_vectors = await pictured.replace(document.data, passages, target.sandbox) if pictured else None
+    image_vectors = await pictured.replace(document.data, passages, target.sandbox_of(name)) if pictured else None
     return FileEntry(name, known, passages, vectors, image_vectors, terms, left_out, owners)
 
 

@@ -7,7 +7,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
@@ -19,11 +20,16 @@ OVERLAP_TOKENS = 50
 """Largest overlap of two chunks of a section: whole sentences or list items; none if the last one is longer."""
 MAX_SPLIT_LENGTH = 50_000
 """Characters that the splitter gets at a time: text without breaks takes it quadratic time."""
+_LONGEST_RUN = 1_000
+"""Characters of one kind that it gets in a row: letters without a break take it quadratic time too, dots cubic."""
+_RUN = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{{_LONGEST_RUN},}}+|(?<![^\w\s])[^\w\s]{{{_LONGEST_RUN},}}+")
+"""Letters, or characters that are neither letters, digits nor white space, in a row; no language has so many."""
 _TABLE = re.compile(
     r"^((?:\#{1,6}[ ][^\n]*+\n\n)?+) (\|[^\n]*+\n \|(?:[ ]*+:?+-++:?+[ ]*+\|)++[ ]*+\n) ((?:\|[^\n]*+(?:\n|\Z))++)",
     re.MULTILINE | re.VERBOSE,
 )
 """A Markdown table: the heading above it, if there is one, its head, and its rows."""
+_ROW = re.compile(r"[^\n]+")
 _HEADING = re.compile(r"^(?:(\#{1,6})[ \t]+(?=\S)([^\n]+)|(```|~~~))", re.MULTILINE)
 """A heading, or an edge of a block of code, in which there are none."""
 _MARKS = re.compile(r"[*_`]{2,}|`|[ \t]+\#+[ \t]*$")
@@ -116,48 +122,71 @@ def _under(path: Sequence[_Heading], level: int) -> tuple[_Heading, ...]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a text into pieces of at most `MAX_SPLIT_LENGTH`, at paragraphs where possible."""
+    """Cut a text into pieces of at most `MAX_SPLIT_LENGTH`, at paragraphs where possible, and within long runs."""
     start = 0
-    while len(text) - start > MAX_SPLIT_LENGTH:
-        end = start + MAX_SPLIT_LENGTH
-        ends = (text.rfind(mark, start, end) + len(mark) for mark in _BREAKS if mark in text[start:end])
-        end = next(ends, end)
-        yield text[start:end]
-        start = end
-    yield text[start:]
+    in_runs = (range(run.start() + _LONGEST_RUN, run.end(), _LONGEST_RUN) for run in _RUN.finditer(text))
+    for last in (*chain.from_iterable(in_runs), len(text)):
+        while last - start > MAX_SPLIT_LENGTH:
+            end = start + MAX_SPLIT_LENGTH
+            ends = (text.rfind(mark, start, end) + len(mark) for mark in _BREAKS if mark in text[start:end])
+            end = next(ends, end)
+            yield text[start:end]
+            start = end
+        yield text[start:last]
+        start = last
 
 
 def _chunks(text: str) -> Iterator[tuple[int, str, str]]:
     """Cut a text into passages, each with its place, and the head of the table in which it begins."""
     start = 0
-    tables = list(_TABLE.finditer(text))
+    tables = list(map(_Table.of, _TABLE.finditer(text)))
     for table in tables:
-        heading, head, rows = table.groups()
+        heading, head = table.heading, table.head
         room = next((tokens for tokens in _HEADER_TOKENS if len(_splitter(tokens).chunks(heading + head)) == 1), None)
-        if room and _is_longer_than_a_passage(table[0]):
-            yield from _text_chunks(text, start, table.start(), tables)
+        if room and _is_longer_than_a_passage(text[table.start : table.end]):
+            yield from _text_chunks(text, start, table.start, tables)
             by_row = _row_splitter(PASSAGE_TOKENS - room - 1)  # a token for the line break
-            first, *others = [chunk for piece in pieces(rows) for chunk in by_row.chunks(piece)]
-            yield table.start(), f"{heading}{head}{first}", ""
-            yield from ((table.start(3), chunk, _head_of(table)) for chunk in others)
-            start = table.end()
+            rows = pieces(text[table.rows : table.end])
+            first, *others = [chunk for piece in rows for chunk in by_row.chunks(piece)]
+            yield table.start, f"{heading}{head}{first}", ""
+            yield from ((table.rows, chunk, table.whole_head) for chunk in others)
+            start = table.end
     yield from _text_chunks(text, start, len(text), tables)
 
 
-def _text_chunks(text: str, start: int, end: int, tables: Sequence[re.Match[str]]) -> Iterator[tuple[int, str, str]]:
-    rows = [table.start(3) for table in tables]
+class _Table(NamedTuple):
+    """A table in a text: where it is, and its head."""
+
+    start: int
+    rows: int
+    """Where its rows begin."""
+    end: int
+    heading: str
+    """The heading above it; empty: there is none."""
+    head: str
+    whole_head: str
+    """Its head, with the rows below it that only have years and units."""
+
+    @classmethod
+    def of(cls, found: re.Match[str]) -> "_Table":
+        rows = found.start(3)
+        first = [row[0] for row in islice(_ROW.finditer(found.string, rows, found.end()), _MOST_HEAD_ROWS)]
+        return cls(found.start(), rows, found.end(), found[1], found[2], _head_of(found[2], first))
+
+
+def _text_chunks(text: str, start: int, end: int, tables: Sequence[_Table]) -> Iterator[tuple[int, str, str]]:
+    rows = [table.rows for table in tables]
     for piece in pieces(text[start:end]):
         for offset, chunk in _splitter(PASSAGE_TOKENS, OVERLAP_TOKENS).chunk_indices(piece):
             place = start + offset
             table = tables[number] if (number := bisect_right(rows, place) - 1) >= 0 else None
-            yield place, chunk, _head_of(table) if table and place < table.end() else ""
+            yield place, chunk, table.whole_head if table and place < table.end else ""
         start += len(piece)
 
 
-def _head_of(table: re.Match[str]) -> str:
-    """The head of a table, with the rows below it that only have years and units."""
-    head = table[2]
-    for row in islice(table[3].splitlines(), _MOST_HEAD_ROWS):
+def _head_of(head: str, rows: Sequence[str]) -> str:
+    """The head of a table, with the first of these rows that only have years and units."""
+    for row in rows:
         values = " ".join(row.strip("| ").split("|")[1:])
         rest = _DAY.sub("", _YEAR.sub("", values))
         if not (_YEAR.search(values) or _UNIT.search(values)) or any(map(str.isdigit, rest)):
@@ -168,6 +197,11 @@ def _head_of(table: re.Match[str]) -> str:
 
 def _is_longer_than_a_passage(text: str) -> bool:
     return len(text) > MAX_SPLIT_LENGTH or len(_splitter(PASSAGE_TOKENS).chunks(text)) > 1
+
+
+def load() -> None:
+    """Load the vocabulary of tokens, which takes a tenth of a second and 44 MB."""
+    _splitter(PASSAGE_TOKENS, OVERLAP_TOKENS)
 
 
 @cache

@@ -9,13 +9,15 @@ more:
 The server (`sandbox_server`) has imported the parsers and has a single thread, so that it can be forked, which takes a
 few milliseconds; the app has many threads and is never forked. A reader serves one file: one that a file has taken over
 meets no other caller's. It has no secret in its environment and cannot open files or connections. Only plain text,
-which no parser reads, can have readers that are kept for many documents of one owner; they also split text into chunks.
+which no parser reads, can have readers that are kept for many documents of one owner. Texts are split into chunks in
+such processes too: some take minutes.
 """
 
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -61,19 +63,25 @@ class Sandbox:
         self._max_wait = max_wait
         self._limits = limits
         self._kept = KeptReaders() if keeps_readers else None
+        self._caller = ""
         self._free = asyncio.Semaphore(readers)
         self._readers_of_caller = readers_of_caller or readers
         self._free_of_caller: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         """By caller, for as long as files of theirs are read or wait."""
 
-    async def read(self, data: bytes, suffix: str, charset: str | None = None, *, caller: str = "") -> list[Page]:
+    def of(self, caller: str) -> "Sandbox":
+        """Return the same sandbox for the files of a caller, who may not use all readers; empty: of nobody's."""
+        same = copy(self)
+        same._caller = caller  # noqa: SLF001 (its own)
+        return same
+
+    async def read(self, data: bytes, suffix: str, charset: str | None = None) -> list[Page]:
         """Read all pages of a file, with or without text.
 
         Args:
             data: The bytes of the file.
             suffix: The suffix of its name, such as `.pdf`, in lower case: a key of `readers.READERS`.
             charset: The encoding that the sender of plain text declared; None if unknown.
-            caller: Identifies who sent the file; files of the same caller share that caller's readers.
 
         Raises:
             UnreadableError: the file is damaged, protected, empty or too large.
@@ -82,33 +90,28 @@ class Sandbox:
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
         task = messages.ReadTask(suffix, charset, self._limits)
-        return (await self._run(messages.PagesRead, task, data, caller, kept)).pages
+        return (await self._run(messages.PagesRead, task, data, kept)).pages
 
     @property
     def keeps_readers(self) -> bool:
-        """Whether texts are split by kept readers."""
+        """Whether plain text is read and split by kept readers."""
         return self._kept is not None
 
     async def split(self, name: str, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
         """Split texts into chunks.
 
-        Without kept readers this happens in a thread: for one document, a process would take longer to load the
-        vocabulary of tokens than to split.
-
         Args:
             name: The name of the document.
             texts: As for `chunks_of`.
             limit: As for `chunks_of`.
-            terms: Whether kept readers make the terms of the chunks as well.
+            terms: Whether the terms of the chunks are made as well.
 
         Raises:
             UnreadableError: there are more chunks.
             ReadLimitError, Unavailable: as in `read`.
         """
-        if not self._kept:
-            return await asyncio.to_thread(_split_here, texts, limit)
         task, data = messages.SplitTask([name], limit, terms), msgspec.msgpack.encode(texts)
-        return await self._run(messages.TextsSplit, task, data, kept=self._kept)
+        return await self._run(messages.TextsSplit, task, data, self._kept)
 
     async def split_files(
         self, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
@@ -129,7 +132,7 @@ class Sandbox:
         task = messages.SplitFilesTask(messages.SplitTask([name for name, _ in files], limit, terms), self._limits)
         data = msgspec.msgpack.encode([file for _, file in files])
         try:
-            found = (await self._run(messages.FilesSplit, task, data, kept=self._kept)).files
+            found = (await self._run(messages.FilesSplit, task, data, self._kept)).files
         except ReadLimitError as error:
             if len(files) == 1:
                 return [error]
@@ -156,11 +159,11 @@ class Sandbox:
             await self._kept.aclose()
 
     async def _run[Reply: messages.Reply](
-        self, kind: type[Reply], task: messages.Task, data: bytes, caller: str = "", kept: KeptReaders | None = None
+        self, kind: type[Reply], task: messages.Task, data: bytes, kept: KeptReaders | None = None
     ) -> Reply:
         """Have a reader do a task, which it answers with a reply of this kind, or refuses."""
         job = messages.Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
-        async with self._free_reader(caller):
+        async with self._free_reader():
             try:
                 async with asyncio.timeout(self._seconds):
                     reply = await (kept.serve(job, data) if kept else serve_once(job, data))
@@ -173,9 +176,9 @@ class Sandbox:
         return reply
 
     @asynccontextmanager
-    async def _free_reader(self, caller: str) -> AsyncGenerator[None]:
+    async def _free_reader(self) -> AsyncGenerator[None]:
         """Wait until another file may be read, and count it while the block runs."""
-        of_caller = self._free_of_caller.setdefault(caller, asyncio.Semaphore(self._readers_of_caller))
+        of_caller = self._free_of_caller.setdefault(self._caller, asyncio.Semaphore(self._readers_of_caller))
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(self._max_wait):
@@ -198,8 +201,19 @@ def sandbox_for_uploads() -> Sandbox:
     )
 
 
+def sandbox_for_own_documents() -> Sandbox:
+    """Make a sandbox for the documents that people add for themselves: each has one reader at a time."""
+    return Sandbox(
+        readers=2,
+        readers_of_caller=1,
+        memory=512 * 1024 * 1024,
+        seconds=20.0,
+        limits=UPLOAD_LIMITS,
+    )
+
+
 def sandbox_for_documents(*, keeps_readers: bool = False) -> Sandbox:
-    """Make a sandbox for the documents that are indexed, which may be larger and may take longer.
+    """Make a sandbox for the documents that administrators index, which may be larger and may take longer.
 
     Args:
         keeps_readers: As in `Sandbox`: for a command that indexes many, not for events about one.
@@ -210,9 +224,3 @@ def sandbox_for_documents(*, keeps_readers: bool = False) -> Sandbox:
         seconds=300.0,
         keeps_readers=keeps_readers,
     )
-
-
-def _split_here(texts: Sequence[str], limit: int) -> messages.TextsSplit:
-    from shared.reading.chunks import chunks_of, title_of
-
-    return messages.TextsSplit(title_of(texts), chunks_of(texts, limit), None)

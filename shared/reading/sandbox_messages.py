@@ -66,11 +66,13 @@ class Parsers(IntEnum):
     """What a reader has imported. Its number is the byte with which the app asks for the reader."""
 
     TEXT = 0
-    """What reads and splits plain text."""
+    """What reads plain text."""
     PDF = 1
     """What reads PDF files and images."""
     ALL = 2
     """What reads all formats: a mail may have any of them attached."""
+    SPLIT = 3
+    """What reads plain text and splits texts: also a vocabulary of tokens."""
 
 
 type Task = ReadTask | RenderTask | RecognizeTask | EmbedTask | SplitTask | SplitFilesTask
@@ -86,7 +88,9 @@ def parsers_for(task: Task) -> Parsers:
             return _PARSERS.get(task.suffix, Parsers.ALL)
         case RenderTask() | RecognizeTask():
             return Parsers.PDF
-        case SplitTask() | SplitFilesTask() | EmbedTask():
+        case SplitTask() | SplitFilesTask():
+            return Parsers.SPLIT
+        case EmbedTask():
             return Parsers.TEXT
 
 

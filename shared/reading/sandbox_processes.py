@@ -234,5 +234,5 @@ class _KeptReader:
     @staticmethod
     async def start() -> "_KeptReader":
         async with AsyncExitStack() as process:
-            connection = await process.enter_async_context(reader(messages.Parsers.TEXT))
+            connection = await process.enter_async_context(reader(messages.Parsers.SPLIT))
             return _KeptReader(connection, process.pop_all())

@@ -43,10 +43,13 @@ _OTHERS = (
 )
 _MODULES = {
     messages.Parsers.TEXT: _TEXT,
+    messages.Parsers.SPLIT: _TEXT,
     messages.Parsers.PDF: (*_TEXT, *_PDF),
     messages.Parsers.ALL: (*_TEXT, *_PDF, *_OTHERS),
 }
 """What a reader needs, also what parsers import late, since a reader cannot open files."""
+_VOCABULARY_BYTES = 48 * 1024 * 1024
+"""Address space of the vocabulary of tokens, which readers inherit and parsers do not use."""
 
 
 def main(models: str) -> None:
@@ -85,7 +88,9 @@ def _load(parsers: messages.Parsers) -> None:
         with suppress(ImportError):  # of another platform
             import_module(f"encodings.{encoding.name}")
     chardet.detect("Größe".encode("cp1252"))  # loads its models
-    if parsers is not messages.Parsers.TEXT:
+    if parsers is messages.Parsers.SPLIT:
+        import_module("shared.reading.chunks").load()
+    elif parsers is not messages.Parsers.TEXT:
         from PIL import Image
 
         Image.preinit()
@@ -117,7 +122,7 @@ def _restrict(job: messages.Job) -> None:
     """
     spent = int(time.process_time())
     limits = [
-        (resource.RLIMIT_AS, job.memory, job.memory),
+        (resource.RLIMIT_AS, memory := job.memory + _VOCABULARY_BYTES, memory),
         (resource.RLIMIT_CPU, spent + job.seconds, resource.RLIM_INFINITY if job.keep else spent + job.seconds),
         (resource.RLIMIT_FSIZE, 0, 0),
         (resource.RLIMIT_CORE, 0, 0),
@@ -184,11 +189,14 @@ def _split_file(task: messages.SplitFilesTask, name: str, file: bytes) -> messag
 
 def _split(task: messages.SplitTask, name: str, texts: list[str], date: str = "") -> messages.TextsSplit:
     from shared.reading.chunks import chunks_of, title_of
-    from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
-    title, chunks = title_of(texts), chunks_of(texts, task.limit)
-    read = [(one.table_head + one.text, context_of(name, title, one.headings)) for one in chain.from_iterable(chunks)]
-    return messages.TextsSplit(title, chunks, terms_of_file(read) if task.terms else None, date)
+    title, chunks, terms = title_of(texts), chunks_of(texts, task.limit), None
+    if task.terms:
+        from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
+
+        every = chain.from_iterable(chunks)
+        terms = terms_of_file([(one.table_head + one.text, context_of(name, title, one.headings)) for one in every])
+    return messages.TextsSplit(title, chunks, terms, date)
 
 
 def _receive(connection: int, size: int) -> bytearray:

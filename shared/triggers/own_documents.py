@@ -285,7 +285,7 @@ async def demo_upload(call: Call) -> Response:
     file = body.files[0]
     name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
     upload = await begin_upload(owner, f"{MINE}{name}", file.data, call.held, overwrite=True)
-    await asyncio.shield(upload.work)
+    await upload.outcome(call.request)
     return json_response({"message": "File uploaded successfully"})
 
 

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from pydantic import Field
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Json
@@ -15,9 +15,10 @@ from shared.core.attachments import Attachment
 from shared.documents import Rights, StoredDocument
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
+from shared.documents.own import PEOPLE
 from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
 from shared.triggers.errors import invocation_id
-from shared.web.responses import json_response
+from shared.web.responses import TurnResponse, cancelled_on_disconnect, json_response
 from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 UPLOAD_LIMIT = 20 * 1024 * 1024
 """Maximum size of an uploaded document, in bytes. It is in memory until it is indexed."""
 _MOST_UPLOADS = 4
-"""Uploads that are indexed at the same time; others wait for their turn."""
+"""Uploads that are indexed at the same time; others wait for their turn, and people's own not for those to all."""
 _LINES = "application/x-ndjson"
 
-_uploads = asyncio.Semaphore(_MOST_UPLOADS)
+_uploads = {is_own: asyncio.Semaphore(_MOST_UPLOADS) for is_own in (False, True)}
 _working: set["asyncio.Task[FileReport]"] = set()
 """Uploads that go on when their caller has left."""
 
@@ -57,7 +58,7 @@ class BytesReader:
 
 
 class Upload:
-    """A document that is being indexed, whether or not its caller waits for it.
+    """A document that is being indexed: once it is read, whether or not its caller waits for it.
 
     Args:
         name: Its name.
@@ -80,6 +81,7 @@ class Upload:
     ) -> None:
         self.steps: asyncio.Queue[str | None] = asyncio.Queue()
         """Each step when it begins, and None at the end."""
+        self._is_read = False
         self.work = asyncio.create_task(self._work(name, data, replaces, rights, held))
         self._shown = shown or name
         _working.add(self.work)
@@ -87,12 +89,24 @@ class Upload:
 
     async def response(self, request: Request) -> Response:
         """Answer with the outcome, or with a line for each step."""
-        first = await self.steps.get() if _accepts_lines(request) else None
-        if first:  # else it has ended before its first step
-            lines = self.lines(first, invocation_id(request))
-            return StreamingResponse(lines, media_type=_LINES, headers={"cache-control": "no-store"})
-        outcome = await self.outcome()
+        if _accepts_lines(request):
+            async with cancelled_on_disconnect(request, self):
+                first = await self.steps.get()
+            if first:  # else it has ended before its first step
+                headers = {"content-type": _LINES, "cache-control": "no-store"}
+                return TurnResponse(self.lines(first, invocation_id(request)), headers, self)
+        outcome = await self.outcome(request)
         return json_response(outcome, status=202 if outcome["state"] == "queued" else 200)
+
+    async def outcome(self, request: Request) -> dict[str, Json]:
+        """Wait for the outcome, and return what the caller is told of it."""
+        async with cancelled_on_disconnect(request, self):
+            return await self._outcome()
+
+    def cancel(self) -> None:
+        """End it if the document is still being read: its caller has left. What is begun to be written is finished."""
+        if not self._is_read:
+            self.work.cancel()
 
     async def lines(self, first: str, invocation: str) -> AsyncGenerator[bytes]:
         """Yield a line for each step, and one for the outcome."""
@@ -102,7 +116,7 @@ class Upload:
             step = await self.steps.get()
         outcome: dict[str, Json]
         try:
-            outcome = await self.outcome()
+            outcome = await self._outcome()
         except SwitchboardError as error:
             outcome = {"state": "failed", "detail": error.message}
         except Exception as fault:  # noqa: BLE001 (the outer edge of this answer, and log_fault logs it)
@@ -110,9 +124,11 @@ class Upload:
             outcome = {"state": "failed", "detail": InternalError().message}
         yield encode_json(outcome) + b"\n"
 
-    async def outcome(self) -> dict[str, Json]:
-        """Wait for the outcome, and return what the caller is told of it."""
-        report = await asyncio.shield(self.work)
+    async def _outcome(self) -> dict[str, Json]:
+        await asyncio.wait([self.work])
+        if self.work.cancelled():
+            raise ClientDisconnect
+        report = self.work.result()
         return {"name": self._shown, "state": report.outcome.value, "detail": report.detail}
 
     async def _work(
@@ -120,10 +136,14 @@ class Upload:
     ) -> "FileReport":
         from shared.ingestion.changes import write
 
+        def step(name: str) -> None:
+            self._is_read = name != "reading"
+            self.steps.put_nowait(name)
+
         try:
             with held:
-                async with _uploads:
-                    return await write(name, data, replaces, rights, await app.get_target(), self.steps.put_nowait)
+                async with _uploads[name.startswith(PEOPLE)]:
+                    return await write(name, data, replaces, rights, await app.get_target(), step)
         finally:
             self.steps.put_nowait(None)
 

@@ -16,6 +16,8 @@ from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.guarded import PROTOCOLS
 from tests.app.identity.conftest import QUESTIONS, Key, overrides, seen_in, sent_to, taking
 from tests.app.test_answers import body
+from tests.app.test_hostile_files import wait_for_readers
+from tests.hostile.files import HOSTILE_FILES
 from tests.local.running_host import RunningHost
 from tests.stand_ins.ai_search import AISearchStandIn
 from tests.stand_ins.azurite import Azurite
@@ -166,3 +168,21 @@ async def test_others_are_not_found_by_the_names_in_the_store(people: tuple[Pers
     for path in (f"/content/.people/{folder}/nettle.txt", f"/content/mine/../{folder}/nettle.txt"):
         assert (await bob.send("GET", path))[0] == 404
     assert (await bob.forget(f"../{folder}/nettle.txt"))[0] == 404
+
+
+async def test_a_slow_file_of_one_person_keeps_no_other_waiting_and_ends_when_its_sender_leaves(
+    people: tuple[Person, Person], host: RunningHost
+) -> None:
+    ada, bob = people
+    await bob.upload("first.txt", "Starts the server of the readers.")
+    slow = HOSTILE_FILES["links.rtf"]()
+    paths = ("/documents/mine/a.rtf", "/documents/mine/b.rtf")
+    sending = [asyncio.create_task(ada.send("PUT", path, data=io.BytesIO(slow))) for path in paths]
+    await asyncio.to_thread(wait_for_readers, host, 1)
+    assert (await bob.upload("second.txt", "Bob waits for nobody."))[0] == 200
+    assert not any(one.done() for one in sending), "else the file is not slow"
+    for one in sending:
+        one.cancel()  # closes the connection
+    await asyncio.wait(sending)
+    await asyncio.to_thread(wait_for_readers, host, 0)
+    assert await ada.listed() == []

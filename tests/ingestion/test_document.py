@@ -14,8 +14,12 @@ from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion.changes import ingest_stored
-from shared.ingestion.document import Target
+from shared.ingestion.document import LoadedDocument, Target, read_passages
+from shared.ingestion.fingerprints import Origin
 from shared.ingestion.page_images import PageImages
+from shared.reading import UnreadableError
+from shared.reading.sandbox import sandbox_for_documents, sandbox_for_own_documents
+from tests.hostile.files import many_pages_pdf
 from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex
 from tests.stand_ins.azurite import Azurite
 
@@ -248,3 +252,12 @@ async def test_of_several_at_once_the_last_to_write_has_the_present_state(contai
     await container.ingest("a.md")
     assert container.texts("a.md") == ["Second."]
     assert container.index.writes == ["a.md", "a.md", "a.md"]
+
+
+async def test_a_persons_own_document_may_hold_as_much_as_an_attachment(tmp_path: Path) -> None:
+    sandboxes = sandbox_for_documents(), sandbox_for_own_documents()
+    target = Target(MemoryIndex(), None, FileStore(tmp_path), None, None, *sandboxes)
+    pages = many_pages_pdf(501, words=1)
+    for name, says in (("a.pdf", "holds no text"), (".people/ada/a.pdf", "more than 500 pages")):
+        with pytest.raises(UnreadableError, match=says):
+            await read_passages(LoadedDocument(name, pages, Origin.STORED, "1", Rights()), target)

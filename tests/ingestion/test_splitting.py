@@ -1,6 +1,7 @@
 """Passages have the right size, lose nothing, and share what stands at their edges."""
 
 import re
+import time
 from itertools import count, pairwise
 
 import pytest
@@ -149,7 +150,7 @@ def test_what_has_more_passages_than_the_memory_has_room_for_is_refused() -> Non
         ("One two.\nThree four.\n\n" * 5_000, "\n\n"),
         ("One two. Three four.\n" * 5_000, "\n"),
         ("One two. Three four. " * 5_000, " "),
-        ("x" * 120_000, "x"),
+        ("7" * 120_000, "7"),
     ],
 )
 def test_a_long_text_is_split_piece_by_piece_with_nothing_lost(text: str, end: str) -> None:
@@ -157,3 +158,24 @@ def test_a_long_text_is_split_piece_by_piece_with_nothing_lost(text: str, end: s
     assert "".join(cut) == text
     assert len(cut) == 3
     assert all(MAX_SPLIT_LENGTH - 100 < len(piece) <= MAX_SPLIT_LENGTH and piece.endswith(end) for piece in cut[:-1])
+
+
+@pytest.mark.parametrize("run", ["." * 100_000, "a" * 100_000, "漢" * 100_000, "🦷" * 100_000])
+def test_a_run_of_one_kind_is_cut_before_it_takes_the_splitter_minutes(run: str) -> None:
+    text = f"Before. {run} After."
+    cut = list(pieces(text))
+    assert "".join(cut) == text
+    assert max(map(len, cut)) <= 1_008
+
+
+def test_the_time_for_a_table_grows_with_its_rows() -> None:
+    rows = [f"| Person {number} | Town of the county, north | {number}.50 |" for number in range(20_000)]
+
+    def seconds(count: int) -> float:
+        begun = time.thread_time()
+        assert (
+            len(split("a.csv", [Page("\n".join(("| a | b | c |", "| --- | --- | --- |", *rows[:count])))])) > count / 30
+        )
+        return time.thread_time() - begun
+
+    assert min(seconds(20_000) / seconds(5_000) for _ in range(3)) < 8, "it was 13 when each passage read the table"

@@ -210,14 +210,14 @@ async def test_other_files_wait_for_a_reader_and_are_refused_when_there_is_none(
 
 async def test_a_caller_does_not_take_all_readers() -> None:
     sandbox = Sandbox(readers=2, readers_of_caller=1, memory=2048 * MEBIBYTE, seconds=60, max_wait=0)
-    hostile = asyncio.create_task(sandbox.read(self_drawing_pdf(), ".pdf", caller="one"))
+    hostile = asyncio.create_task(sandbox.of("one").read(self_drawing_pdf(), ".pdf"))
     await asyncio.sleep(0)  # the task takes the only reader of its caller
     with pytest.raises(Unavailable, match="reads as many files as it can"):
-        await sandbox.read(b"good", ".txt", caller="one")
-    assert await sandbox.read(b"good", ".txt", caller="other") == [Page("good")]
+        await sandbox.of("one").read(b"good", ".txt")
+    assert await sandbox.of("other").read(b"good", ".txt") == [Page("good")]
     hostile.cancel()
     await asyncio.wait([hostile])
-    assert await sandbox.read(b"good", ".txt", caller="one") == [Page("good")]
+    assert await sandbox.of("one").read(b"good", ".txt") == [Page("good")]
 
 
 async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
@@ -379,3 +379,11 @@ def test_a_reader_cannot_open_files_or_connections_nor_take_more_memory() -> Non
         [sys.executable, "-c", RESTRICTED], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stderr.splitlines() == ["read OSError", "write OSError", "connect OSError", "memory MemoryError"]
+
+
+async def test_splitting_is_done_by_a_reader_within_its_limits() -> None:
+    with pytest.raises(ReadLimitError, match="takes too long"):
+        await Sandbox(readers=1, memory=512 * MEBIBYTE, seconds=0.001).split("a.md", ["One. " * 200_000], 10_000)
+    with pytest.raises(ReadLimitError, match="memory"):
+        await Sandbox(readers=1, memory=1, seconds=60).split("a.md", ["One."], 10_000)
+    assert (await SANDBOX.split("a.md", ["# One\n\nTwo."], 10, terms=True)).title == "One"

@@ -97,6 +97,7 @@ def open_for_writing(path: Path) -> apsw.Connection:
         db = _prepare(apsw.Connection(str(path)))
         enable_wal(db)
         db.pragma("foreign_keys", True)
+        db.pragma("secure_delete", True)  # what somebody deletes is gone from the file
         with transaction(db, "IMMEDIATE"):
             if not has_schema(db):
                 db.execute(_SCHEMA)

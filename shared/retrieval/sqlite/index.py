@@ -10,10 +10,13 @@ import apsw
 import msgspec
 
 from shared.chat_types import Passage
+from shared.documents.own import PEOPLE
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite import file
 from shared.retrieval.sqlite.file import EmbeddingInfo
 from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
+
+_OPTIMIZE = "INSERT INTO passage_terms (passage_terms) VALUES ('optimize')"
 
 
 class SqliteIndex:
@@ -69,8 +72,8 @@ class SqliteIndex:
         self._changed = True
 
     async def remove(self, sourcefile: str) -> None:
-        """See `PassageIndex.remove`."""
-        await self._run(lambda db: _remove(db, sourcefile))
+        """See `PassageIndex.remove`. Of somebody's own document no word stays in the file."""
+        await self._run(lambda db: _remove(db, sourcefile), wipes=sourcefile.startswith(PEOPLE))
         self._changed = True
 
     async def aclose(self) -> None:
@@ -100,10 +103,10 @@ class SqliteIndex:
         else:
             _drop_vectors_if_empty(db)
 
-    async def _run[T](self, work: Callable[[apsw.Connection], T]) -> T:
+    async def _run[T](self, work: Callable[[apsw.Connection], T], *, wipes: bool = False) -> T:
         async with self._lock:
             # A caller that is cancelled, however often, must not free the connection while the thread still writes.
-            thread = asyncio.get_running_loop().run_in_executor(None, self._transact, work)
+            thread = asyncio.get_running_loop().run_in_executor(None, self._transact, work, wipes)
             try:
                 return await asyncio.shield(thread)
             except asyncio.CancelledError:
@@ -112,11 +115,15 @@ class SqliteIndex:
                         await asyncio.wait([thread])
                 raise
 
-    def _transact[T](self, work: Callable[[apsw.Connection], T]) -> T:
+    def _transact[T](self, work: Callable[[apsw.Connection], T], wipes: bool) -> T:
         if self._db is None:
             self._db = file.open_for_writing(self._path)
         with file.transaction(self._db, "IMMEDIATE"):
-            return work(self._db)
+            done = work(self._db)
+        if wipes:
+            with file.translated():  # the terms of what is deleted stay until then, and the log keeps all that was
+                self._db.execute(f"{_OPTIMIZE}; PRAGMA wal_checkpoint(TRUNCATE)")
+        return done
 
 
 def _fingerprints(db: apsw.Connection, query: str, name: str) -> list[tuple[str, str]]:
@@ -197,6 +204,6 @@ def _close(db: apsw.Connection, *, optimize: bool) -> None:
     with file.translated():
         try:
             if optimize:
-                db.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize'); PRAGMA optimize")
+                db.execute(f"{_OPTIMIZE}; PRAGMA optimize")
         finally:
             db.close()

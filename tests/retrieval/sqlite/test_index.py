@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from array import array
 from collections.abc import AsyncGenerator, Iterator
 from copy import replace
 from pathlib import Path
@@ -204,3 +205,25 @@ async def test_words_of_removed_passages_no_longer_count_as_frequent(index: Sqli
     sizes = db.execute("SELECT language, passages FROM languages WHERE passages").fetchall()
     db.close()
     assert (counts, sizes) == ([("b", 1), ("lens", 1), ("lens…", 1)], [("en", 1)])
+
+
+async def test_of_an_own_document_that_is_deleted_no_word_and_no_vector_stays_in_the_file(
+    index: SqliteIndex, path: Path
+) -> None:
+    def left() -> tuple[int, ...]:
+        marks = (b"quagga", b"okapi", b"gone.txt", array("f", vector).tobytes())
+        files = [
+            file.read_bytes() for file in path.parent.iterdir()
+        ]  # the log too, as a process leaves it that is killed
+        return tuple(sum(file.count(mark) for file in files) for mark in marks)
+
+    vector, name = hashed_vector("gone"), ".people/ada/gone.txt"
+    await index.replace(FileEntry("kept.md", "1", [passage("kept", "The okapi stays.")], [hashed_vector("kept")]))
+    for number in range(2):  # the second is in the place of the first
+        texts = [passage(f"{name}-{number}-{place}", f"The quagga {place} is in no other.") for place in range(40)]
+        await index.replace(FileEntry(name, str(number), texts, [vector] * len(texts)))
+    assert all(await asyncio.to_thread(left))
+    await index.remove(name)
+    quaggas, okapis, names, vectors = await asyncio.to_thread(left)
+    assert (quaggas, names, vectors) == (0, 0, 0)
+    assert okapis
