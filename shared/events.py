@@ -132,8 +132,8 @@ class ToolsCalled(msgspec.Struct, frozen=True):
     """The calls, at least one; their ids are unique since the question, and their arguments are JSON objects."""
 
 
-class ToolStarted(msgspec.Struct, frozen=True):
-    """A call of a server's tool begins. `search` has none: its wires have thoughts and sources."""
+class ServerCall(msgspec.Struct, frozen=True):
+    """A call of a server's tool."""
 
     call_id: str
     """Id of the call; no other call of the chat has it."""
@@ -147,19 +147,13 @@ class ToolStarted(msgspec.Struct, frozen=True):
     """All arguments, as canonical JSON: a model wrote them."""
 
 
-class ToolEnded(msgspec.Struct, frozen=True):
+class ToolStarted(ServerCall, frozen=True):
+    """A call of a server's tool begins. `search` has none: its wires have thoughts and sources."""
+
+
+class ToolEnded(ServerCall, frozen=True):
     """A call of a server's tool has ended, or a person has decided that it does not run."""
 
-    call_id: str
-    """Id of the call."""
-    agent: str
-    """Name of the agent that called."""
-    server: str
-    """Name of the tool's server or API in the agents file."""
-    tool: str
-    """The tool's name there."""
-    arguments: str
-    """All arguments, as canonical JSON."""
     text: str
     """What the model is told."""
     status: Literal["done", "failed", "denied", "expired", "unknown"]

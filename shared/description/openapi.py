@@ -1,9 +1,9 @@
 """The OpenAPI 3.1 document, built from the table of routes, the table of protocols and the errors."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
 from inspect import cleandoc
-from typing import Protocol as TypingProtocol
+from typing import Any
 
 import msgspec
 
@@ -49,40 +49,6 @@ CALLER_ERRORS: tuple[described.ErrorType, ...] = (NotSignedIn, InternalError, Un
 """Errors of every route at which callers sign in."""
 
 
-class TableRoute(TypingProtocol):
-    """What is read of a line of the table of routes."""
-
-    @property
-    def methods(self) -> str:
-        """The HTTP methods, separated by spaces; empty for what no other route takes."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """The path, with its parameters."""
-        ...
-
-    @property
-    def handler(self) -> Callable[..., object]:
-        """What answers, and is described."""
-        ...
-
-    @property
-    def protocol(self) -> str | None:
-        """The protocol that the route speaks, if the path names none."""
-        ...
-
-    @property
-    def counted(self) -> bool:
-        """Whether requests are counted, and refused beyond a limit."""
-        ...
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nobody signs in."""
-        ...
-
-
 class Operation(msgspec.Struct, frozen=True):
     """One method of one route, and what it says of itself."""
 
@@ -110,7 +76,7 @@ class Operation(msgspec.Struct, frozen=True):
         return next((found.values for found in self.about.parameters if found.name == "protocol"), tuple(NAMES))
 
 
-def operations_of(table: Iterable[TableRoute]) -> Iterator[Operation]:
+def operations_of(table: Iterable[described.TableRoute[Any]]) -> Iterator[Operation]:
     """Yield each method of each route, in the order of the table."""
     for route in table:
         for method in route.methods.split():
@@ -147,7 +113,7 @@ def _texts(about: described.Description) -> tuple[str, str]:
     return title.removesuffix("."), " ".join(description.split())
 
 
-def build_openapi(table: Iterable[TableRoute], *, auth_mode: str = "none") -> Schema:
+def build_openapi(table: Iterable[described.TableRoute[Any]], *, auth_mode: str = "none") -> Schema:
     """Build the document. Its server is a relative URL, since the app does not know its public name.
 
     Args:
@@ -222,7 +188,7 @@ def _tags() -> Iterator[Schema]:
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
-def _operations(table: Iterable[TableRoute], schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
+def _operations(table: Iterable[described.TableRoute[Any]], schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of every route. A pinned chat route has one for each protocol."""
     for one in operations_of(table):
         path, method, question = "/" + one.path.replace("{*", "{"), one.method.lower(), one.about.question

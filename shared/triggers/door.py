@@ -7,7 +7,7 @@ handler a `Call`. A route that is open to all is an `Open` there, and its handle
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from typing import Literal
+from typing import ClassVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -24,6 +24,7 @@ from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
 from shared.web.public_url import base_url
 from shared.web.receiving import read_body
+from shared.wire.described import TableRoute
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
 
@@ -100,44 +101,15 @@ type OpenHandler = Callable[[Request], Awaitable[Response]]
 type Check = Callable[[Request], Response | None]
 
 
-class Route(msgspec.Struct, frozen=True):
+class Route(TableRoute[Handler], frozen=True):
     """A route whose callers sign in, where the app has them sign in (`AUTH_MODE`)."""
 
-    name: str
-    """Name of the function in Azure. The Functions host tries routes in the order of these names."""
-    methods: str
-    """The HTTP methods, separated by spaces."""
-    path: str
-    """The path below the route prefix, with parameters as ASP.NET Core writes them."""
-    handler: Handler
-    """Answers."""
-    protocol: str | None = None
-    """The protocol of a path that names none; None: the request selects it, or the route speaks none."""
-    counted: bool = True
-    """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
-    spends: bool = True
-    """Whether a caller who has used up all tokens is refused."""
-    is_open: Literal[False] = False
-    """Whether nobody signs in."""
 
+class Open(TableRoute[OpenHandler], frozen=True):
+    """A route that is open to all: nobody signs in, so that its handler gets no caller."""
 
-class Open(msgspec.Struct, frozen=True):
-    """A route that is open to all: nobody signs in."""
-
-    name: str
-    """As in `Route`."""
-    methods: str
-    """As in `Route`; empty: all."""
-    path: str
-    """As in `Route`."""
-    handler: OpenHandler
-    """Answers. Nobody has signed in, so that it gets no caller."""
-    protocol: None = None
-    """As in `Route`."""
-    counted: Literal[False] = False
-    """As in `Route`."""
-    is_open: Literal[True] = True
-    """As in `Route`."""
+    counted: bool = False
+    is_open: ClassVar[bool] = True
 
 
 _checks: dict[Handler | OpenHandler, Check] = {}

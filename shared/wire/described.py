@@ -5,7 +5,7 @@ Title and description are the handler's docstring: its first sentence, and the p
 
 from collections.abc import Callable, Mapping
 from copy import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
@@ -102,6 +102,27 @@ class Question(msgspec.Struct, frozen=True):
     """Whether it always streams."""
     bare: str
     """The end of the title where the path names no protocol."""
+
+
+class TableRoute[Handler: Callable[..., object]](msgspec.Struct, frozen=True):
+    """A line of the table of routes."""
+
+    name: str
+    """Name of the function in Azure. The Functions host tries routes in the order of these names."""
+    methods: str
+    """The HTTP methods, separated by spaces; empty: all."""
+    path: str
+    """The path below the route prefix, with parameters as ASP.NET Core writes them."""
+    handler: Handler
+    """Answers, and is described."""
+    protocol: str | None = None
+    """The protocol of a path that names none; None: the request selects it, or the route speaks none."""
+    counted: bool = True
+    """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
+    spends: bool = True
+    """Whether a caller who has used up all tokens is refused."""
+    is_open: ClassVar[bool] = False
+    """Whether nobody signs in."""
 
 
 _described: dict[object, Description] = {}
