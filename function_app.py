@@ -24,7 +24,6 @@ from shared.triggers import (
     own_documents,
     playground,
     runs,
-    sharing,
     warm_up,
 )
 from shared.triggers.door import Open, Route, answer
@@ -108,9 +107,9 @@ ROUTES: tuple[Route | Open, ...] = (
     Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.get_chat_messages),
     Route("update_chat", "PUT", "chat-history/{id}", chat_history.update_chat),
     Route("delete_chat", "DELETE", "chat-history/{id}", chat_history.delete_chat),
-    Route("share_chat", "POST", "chat-history/{id}/share", sharing.share_chat, spends=False),
-    Route("stop_sharing_chat", "DELETE", "chat-history/{id}/share", sharing.stop_sharing_chat, spends=False),
-    Route("shared_chat", "GET", "shared/{id}", sharing.get_shared_chat, spends=False),
+    Route("share_chat", "POST", "chat-history/{id}/share", chat_history.share_chat, spends=False),
+    Route("stop_sharing_chat", "DELETE", "chat-history/{id}/share", chat_history.stop_sharing_chat, spends=False),
+    Route("shared_chat", "GET", "shared/{id}", chat_history.get_shared_chat, spends=False),
     Route("give_feedback", "POST", "feedback", feedback.give_feedback, spends=False),
     Route("list_feedback", "GET", "feedback", feedback.list_feedback, spends=False),
     # Documents.
