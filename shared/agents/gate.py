@@ -165,23 +165,18 @@ class Gate:
 
     async def _tell_start(self, kept: KeptCall) -> None:
         if kept.server:
-            await self._services.tell(ToolStarted(kept.call_id, kept.agent, kept.server, kept.tool, kept.arguments))
+            await self._services.tell(ToolStarted(*_call_of(kept)))
 
     async def _told(self, kept: KeptCall, result: ToolResult, status: Status, milliseconds: float = 0) -> ToolResult:
         if kept.server:
-            ended = ToolEnded(
-                kept.call_id,
-                kept.agent,
-                kept.server,
-                kept.tool,
-                kept.arguments,
-                result.text,
-                status,
-                milliseconds,
-                kept.approval_id,
-            )
+            ended = ToolEnded(*_call_of(kept), result.text, status, milliseconds, kept.approval_id)
             await self._services.tell(ended)
         return result
+
+
+def _call_of(kept: KeptCall) -> tuple[str, str, str, str, str]:
+    """Return the fields of a `ServerCall`."""
+    return kept.call_id, kept.agent, kept.server, kept.tool, kept.arguments
 
 
 def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:

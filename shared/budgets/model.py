@@ -5,7 +5,7 @@ from contextlib import aclosing
 from copy import replace
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import Message, PartHealth, RequestContext, TokenMeter, ToolCall
+from shared.chat_types import Message, RequestContext, TokenMeter, ToolCall
 from shared.core.context_window import estimate_attached_tokens, estimate_tokens, tokens_in
 from shared.errors import SwitchboardError, TooLarge
 from shared.events import ReasoningDelta, Usage
@@ -24,6 +24,7 @@ class CappedModel:
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
         self.source_tokens = model.source_tokens
+        self.check = model.check
         self._model = model
         self._max_tokens = max_tokens
         self._max_prompt_tokens = max_prompt_tokens
@@ -34,10 +35,6 @@ class CappedModel:
         longest = self._max_tokens if request.max_tokens is None else min(self._max_tokens, request.max_tokens)
         events = self._model.stream(replace(request, max_tokens=longest), context)
         return events if context.meter is None else _counted(events, prompt, longest, context.meter)
-
-    async def check(self) -> PartHealth:
-        """Whether the model can be used now."""
-        return await self._model.check()
 
     def _checked(self, messages: Sequence[Message]) -> int:
         """Return the estimated tokens of a prompt; raise TooLarge if they are over the limit."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import replace
 
-from shared.chat_types import Access, Extent, PartHealth, Passage, RequestContext
+from shared.chat_types import Access, Passage, RequestContext
 from shared.documents.own import is_of_others, shown_name, stored_name
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
@@ -17,28 +17,17 @@ class OwnDocuments:
 
     def __init__(self, retriever: Retriever) -> None:
         self._retriever = retriever
+        self.may_see, self.extent, self.check = retriever.may_see, retriever.extent, retriever.check
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
         found = await self._retriever.search(query, context)
         return replace(found, passages=tuple(_shown(found.passages, query.access)))
 
-    async def may_see(self, document: str, access: Access) -> bool:
-        """See `Retriever.may_see`."""
-        return await self._retriever.may_see(document, access)
-
-    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """See `Retriever.extent`."""
-        return await self._retriever.extent(sourcefile, access)
-
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """See `Retriever.read`."""
         name = stored_name(document, context.access)
         return _shown(await self._retriever.read(name, context), context.access)
-
-    async def check(self) -> PartHealth:
-        """See `Retriever.check`."""
-        return await self._retriever.check()
 
 
 def _shown(passages: Sequence[Passage], access: Access | None) -> list[Passage]:

@@ -9,7 +9,7 @@ from opentelemetry.trace import Span, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import Access, Extent, PartHealth, Passage, RequestContext, ToolCall
+from shared.chat_types import PartHealth, RequestContext, ToolCall
 from shared.errors import SwitchboardError
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
@@ -43,6 +43,7 @@ class TracedModel(_Traced[ChatModel]):
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
         self.source_tokens = model.source_tokens
+        self.check = model.check
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """See `ChatModel.stream`."""
@@ -60,10 +61,6 @@ class TracedModel(_Traced[ChatModel]):
             raise
         finally:
             recorder.end()
-
-    async def check(self) -> PartHealth:
-        """See `ChatModel.check`."""
-        return await self._part.check()
 
 
 def _options(request: ModelRequest, name: str) -> dict[str, AttributeValue]:
@@ -111,6 +108,11 @@ class _CallRecorder(AnswerRecorder):
 class TracedRetriever(_Traced[Retriever]):
     """Wraps a `Retriever`: one span a search."""
 
+    def __init__(self, retriever: Retriever, peer: Peer, tracer: Tracer, *, content: bool) -> None:
+        super().__init__(retriever, peer, tracer, content=content)
+        self.may_see, self.extent = retriever.may_see, retriever.extent
+        self.read, self.check = retriever.read, retriever.check
+
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
         attributes: dict[str, AttributeValue] = {
@@ -134,35 +136,13 @@ class TracedRetriever(_Traced[Retriever]):
                 span.set_attribute(names.DOCUMENTS, documents(named))
             return found
 
-    async def may_see(self, document: str, access: Access) -> bool:
-        """See `Retriever.may_see`."""
-        return await self._part.may_see(document, access)
-
-    async def extent(self, sourcefile: str, access: Access | None) -> Extent | None:
-        """See `Retriever.extent`."""
-        return await self._part.extent(sourcefile, access)
-
-    async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
-        """See `Retriever.read`."""
-        return await self._part.read(document, context)
-
-    async def check(self) -> PartHealth:
-        """See `Retriever.check`."""
-        return await self._part.check()
-
 
 class TracedEmbedder(_Traced[Embedder]):
     """Wraps an `Embedder`: one span a call."""
 
-    @property
-    def model(self) -> str:
-        """The embedding model's name."""
-        return self._part.model
-
-    @property
-    def part_size(self) -> int | None:
-        """See `Embedder.part_size`."""
-        return self._part.part_size
+    def __init__(self, embedder: Embedder, peer: Peer, tracer: Tracer) -> None:
+        super().__init__(embedder, peer, tracer)
+        self.model, self.part_size, self.aclose = embedder.model, embedder.part_size, embedder.aclose
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`."""
@@ -176,10 +156,6 @@ class TracedEmbedder(_Traced[Embedder]):
             vectors = await self._part.embed(texts, questions=questions)
             span.set_attribute(names.OUTCOME, "ok")
             return vectors
-
-    async def aclose(self) -> None:
-        """Close what the embedder opened."""
-        await self._part.aclose()
 
 
 class TracedSafety(_Traced[SafetyService]):
