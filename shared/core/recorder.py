@@ -190,7 +190,7 @@ async def _kept(verdicts: VerdictStore, context: RequestContext, answer: KeptAns
     """Keep an answer so that it can be judged. A failure is logged: the answer itself is complete."""
     try:
         async with asyncio.timeout_at(time_limit(context)):
-            await verdicts.keep(owner_of(context.caller), answer)
+            await verdicts.add(owner_of(context.caller), answer)
     except SwitchboardError as error:
         _log.warning("invocation %s: answer not kept for a verdict: %s", context.invocation_id, error.message)
     except TimeoutError:

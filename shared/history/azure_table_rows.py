@@ -136,7 +136,7 @@ def conversation_of(entity: TableEntity, conversation_id: str) -> Conversation:
     )
 
 
-def _shown(conversation: Conversation) -> dict[str, str | int]:
+def _list_properties(conversation: Conversation) -> dict[str, str | int]:
     return {
         "title": conversation.title,
         "mode": conversation.mode.value,
@@ -151,14 +151,14 @@ def head_entity(head: Head) -> dict[str, str | int]:
     """Make the entity of a head."""
     return {
         **keys(head.partition, f"h-{head.conversation.id}"),
-        **_shown(head.conversation),
+        **_list_properties(head.conversation),
         **{name: getattr(head, name) for name in _OF_HEAD},
     }
 
 
 def list_entity(head: Head) -> dict[str, str | int]:
     """Make the entity of an entry in the list."""
-    return {**keys(head.partition, head.list_key), **_shown(head.conversation)}
+    return {**keys(head.partition, head.list_key), **_list_properties(head.conversation)}
 
 
 def started(head: Head) -> list[Operation]:

@@ -143,8 +143,8 @@ class CallerTokens:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[SecretStr, float]] = {}
 
-    def keep(self, caller: Caller, headers: Mapping[str, str]) -> None:
-        """Keep the token of a request, which has been checked.
+    def remember(self, caller: Caller, headers: Mapping[str, str]) -> None:
+        """Remember the token of a request, which has been checked.
 
         Args:
             caller: Whom it names.

@@ -69,7 +69,7 @@ def list_folder(
                     else:
                         yield _found(path, root, formats)
         except OSError as fault:
-            yield ClosedFolder(_shown(current, root), Outcome.FAILED, f"cannot be opened: {fault.strerror}.")
+            yield ClosedFolder(_relative(current, root), Outcome.FAILED, f"cannot be opened: {fault.strerror}.")
 
 
 def read_file(path: Path) -> bytes:
@@ -123,13 +123,13 @@ def _found(path: Path, root: Path, formats: Collection[str]) -> FoundFile | File
     try:
         name = sourcefile_of(path, root)
     except UnreadableError as unreadable:
-        return FileReport(_shown(path, root), Outcome.FAILED, str(unreadable))
+        return FileReport(_relative(path, root), Outcome.FAILED, str(unreadable))
     if reason := _why_skipped(path, root):
         return FileReport(name, Outcome.SKIPPED, reason)
     return not_indexed(name, formats) or FoundFile(path, name, _size(path))
 
 
-def _shown(path: Path, root: Path) -> str:
+def _relative(path: Path, root: Path) -> str:
     """A path below the folder, as a report shows it, in Unicode."""
     return os.fsencode(path.relative_to(root)).decode(errors="replace")
 

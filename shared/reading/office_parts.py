@@ -90,10 +90,10 @@ def _points(series: Element, *kinds: str) -> Iterator[tuple[int, str]]:
         code = next(codes, None)
         for point in data.iterfind(".//{*}pt"):
             value = "".join(text.text or "" for text in point.iterfind("{*}v"))
-            yield int(point.get("idx", "0")), value if code is None else _shown(value, code)
+            yield int(point.get("idx", "0")), value if code is None else _formatted(value, code)
 
 
-def _shown(value: str, code: str) -> str:
+def _formatted(value: str, code: str) -> str:
     try:
         number = float(value)
     except ValueError:

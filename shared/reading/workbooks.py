@@ -61,14 +61,14 @@ def _sheet_text(
     check_limit(sheet.height * sheet.width, limits.cells, _CELLS)
     top, left = sheet.start or (0, 0)
     rows = [
-        [_shown(value, formats_of_cells.get((top + row, left + column))) for column, value in enumerate(values)]
+        [_cell_text(value, formats_of_cells.get((top + row, left + column))) for column, value in enumerate(values)]
         for row, values in enumerate(sheet.to_python())
     ]
     _repeat_merged(rows, sheet, limits)
     return sheet_text(sheet.name, rows)
 
 
-def _shown(value: _Value, code: str | None) -> str:
+def _cell_text(value: _Value, code: str | None) -> str:
     """The text of a cell. Dates are in the order of ISO 8601, whatever order the sheet shows them in."""
     match value:
         case bool():

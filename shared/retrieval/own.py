@@ -22,15 +22,15 @@ class OwnDocuments:
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
         found = await self._retriever.search(query, context)
-        return replace(found, passages=tuple(_shown(found.passages, query.access)))
+        return replace(found, passages=tuple(_with_own_names(found.passages, query.access)))
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
         """See `Retriever.read`."""
         name = stored_name(document, context.access)
-        return _shown(await self._retriever.read(name, context), context.access)
+        return _with_own_names(await self._retriever.read(name, context), context.access)
 
 
-def _shown(passages: Sequence[Passage], access: Access | None) -> list[Passage]:
+def _with_own_names(passages: Sequence[Passage], access: Access | None) -> list[Passage]:
     folder = access.own if access else ""
     return [
         replace(

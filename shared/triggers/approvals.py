@@ -62,7 +62,7 @@ async def list_approvals(call: Call) -> Response:
     query = call.request.query_params
     limit, after = read_limit(query, MOST_LISTED), query.get("after", "")
     listed, end = await list_approvals(runs.consents.store, decider, limit, after)
-    return _response({"approvals": [_shown(one) for one in listed], "next": end})
+    return _response({"approvals": [_json_of(one) for one in listed], "next": end})
 
 
 @describes(
@@ -85,7 +85,7 @@ async def get_approval(call: Call) -> Response:
     from shared.runs.approvals import find_approval
 
     runs, decider = await _parts(call)
-    return _response(_shown(await find_approval(runs.consents.store, _id_of(call.request), decider)))
+    return _response(_json_of(await find_approval(runs.consents.store, _id_of(call.request), decider)))
 
 
 @describes(
@@ -109,7 +109,7 @@ async def decide_approval(call: Call) -> Response:
     approval = await runs.consents.decide(decision, decider, here=False)
     if approval is None:
         raise NotFound("There is no such approval, or it is not yours to see.")
-    return _response(_shown(approval))
+    return _response(_json_of(approval))
 
 
 async def _parts(call: Call) -> "tuple[Runs, Decider]":
@@ -133,7 +133,7 @@ def _response(value: bodies.Approval | bodies.Approvals) -> Response:
     return json_response(cast("Json", value))
 
 
-def _shown(approval: "KeptApproval") -> bodies.Approval:
+def _json_of(approval: "KeptApproval") -> bodies.Approval:
     """Write an approval. An approver who has not asked sees the call and the asker, and nothing else of the chat."""
     call = approval.call
     shown: bodies.Approval = {

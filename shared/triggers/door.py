@@ -178,7 +178,7 @@ async def _handle(route: Route | Open, request: Request) -> Response:
 def _asker(request: Request, service: Service, caller: Caller) -> Asker:
     """Return a caller as turns know one, and keep the token for tools that act on the caller's behalf."""
     if service.caller_tokens:
-        service.caller_tokens.keep(caller, request.headers)
+        service.caller_tokens.remember(caller, request.headers)
     return Asker(
         caller=caller,
         budget_key=key_of(request, service, caller),

@@ -28,7 +28,7 @@ async def get_response(call: Call) -> Response:
         if call.request.query_params.get("stream") == "true":
             after = number_of(call.request.query_params.get("starting_after"))
             return await followed(call.settings, runs, call.owner, standing.run_id, after)
-        return await _shown(runs, standing)
+        return await _response_of(runs, standing)
     except NotFound:
         raise no_response(call.id) from None
 
@@ -45,7 +45,7 @@ async def cancel_response(call: Call) -> Response:
             raise BadRequest("Cannot cancel a synchronous response.")
         if standing.result is None:
             await runs.stop(run_id, owner)
-        return await _shown(runs, await runs.ended(run_id, owner, _END_SECONDS))
+        return await _response_of(runs, await runs.ended(run_id, owner, _END_SECONDS))
     except NotFound:
         raise no_response(call.id) from None
 
@@ -69,7 +69,7 @@ async def _find(runs: "Runs", call: Call) -> "Standing":
     return await runs.find(run_id, call.owner)
 
 
-async def _shown(runs: "Runs", standing: "Standing") -> Response:
+async def _response_of(runs: "Runs", standing: "Standing") -> Response:
     from shared.wire.openai_responses import unfinished
 
     result = standing.result

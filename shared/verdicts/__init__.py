@@ -71,7 +71,7 @@ class Judged(msgspec.Struct, frozen=True):
 class VerdictStore(Protocol):
     """Keeps answers and verdicts. Every method raises Unavailable if the store cannot be used."""
 
-    async def keep(self, owner: str, answer: KeptAnswer) -> None:
+    async def add(self, owner: str, answer: KeptAnswer) -> None:
         """Keep what an answer was, so that it can be judged; now and then delete what is too old."""
         ...
 

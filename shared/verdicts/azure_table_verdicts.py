@@ -49,7 +49,7 @@ class AzureTableVerdicts:
         self._with_answers: set[str] = set()
         """The owners who are known to have answers of that day."""
 
-    async def keep(self, owner: str, answer: KeptAnswer) -> None:
+    async def add(self, owner: str, answer: KeptAnswer) -> None:
         """Keep what an answer was, and at one answer of 256 delete those that are too old."""
         partition = entities.partition_of(owner)
         kept: list[entities.Operation] = [("upsert", _answer_entity(partition, answer), {"mode": UpdateMode.REPLACE})]

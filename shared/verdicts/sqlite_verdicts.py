@@ -35,7 +35,7 @@ class SqliteVerdicts:
     def __init__(self, path: Path) -> None:
         self._store = SqliteStore(path, _FILE, _SCHEMA)
 
-    async def keep(self, owner: str, answer: KeptAnswer) -> None:
+    async def add(self, owner: str, answer: KeptAnswer) -> None:
         """Keep what an answer was, and delete those that are too old."""
 
         def work(db: apsw.Connection) -> None:

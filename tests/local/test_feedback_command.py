@@ -44,8 +44,8 @@ def test_what_was_judged_becomes_questions(
 
 async def test_the_command_writes_a_file_that_the_evaluation_reads_and_what_to_work_on(tmp_path: Path) -> None:
     store, eyes, teeth = SqliteVerdicts(tmp_path / "verdicts.sqlite"), new_answer_id(), new_answer_id()
-    await store.keep("ada", KeptAnswer(eyes, "Eye exams?", "One [eye.md].", "", ("eye.md",), ("One",)))
-    await store.keep("ben", KeptAnswer(teeth, "And teeth?\u2028", "None.", alone=False))
+    await store.add("ada", KeptAnswer(eyes, "Eye exams?", "One [eye.md].", "", ("eye.md",), ("One",)))
+    await store.add("ben", KeptAnswer(teeth, "And teeth?\u2028", "None.", alone=False))
     command = [sys.executable, "-m", "local.feedback_command", tmp_path / "new" / "out.jsonl"]
     environment = {"DATA_DIR": str(tmp_path), "PATH": ""}
 

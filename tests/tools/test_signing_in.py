@@ -33,7 +33,7 @@ async def entra() -> AsyncGenerator[EntraStandIn]:
 def signed_in(*oids: str) -> CallerTokens:
     kept = CallerTokens()
     for oid in oids:
-        kept.keep(Caller(oid, tenant=TENANT), {"authorization": f"Bearer token-of-{oid}"})
+        kept.remember(Caller(oid, tenant=TENANT), {"authorization": f"Bearer token-of-{oid}"})
     return kept
 
 

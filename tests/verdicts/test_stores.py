@@ -34,7 +34,7 @@ class TestAzureTableVerdicts(VerdictContract):
         self, verdicts: AzureTableVerdicts
     ) -> None:
         owner, answer = new_owner(), answered()
-        await verdicts.keep(owner, answer)
+        await verdicts.add(owner, answer)
         first = await asyncio.gather(*(verdicts.judge(owner, answer.id, UP) for _ in range(5)))
         assert sorted(first) == [False] * 4 + [True]
 
@@ -43,7 +43,7 @@ class TestAzureTableVerdicts(VerdictContract):
     ) -> None:
         owner, answers = new_owner(), [msgspec.structs.replace(answered("chat"), text="short") for _ in range(20)]
         for answer in answers:
-            await verdicts.keep(owner, answer)
+            await verdicts.add(owner, answer)
         await verdicts.judge(owner, answers[0].id, UP)
         async with counted(azurite) as relay:
             forgetting = AzureTableVerdicts(HistoryTable.of(relay.connection_string))
@@ -63,7 +63,7 @@ class TestAzureTableVerdicts(VerdictContract):
     ) -> None:
         for request in range(1, 6):
             owner, answer = new_owner(), answered("chat")
-            await verdicts.keep(owner, answer)
+            await verdicts.add(owner, answer)
 
             async def forget(number: int, request: int = request, owner: str = owner) -> None:
                 if number == request:
@@ -83,7 +83,7 @@ class TestAzureTableVerdicts(VerdictContract):
 async def test_nothing_of_a_forgotten_chat_stays_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "verdicts.sqlite"
     verdicts, owner, answer = SqliteVerdicts(file), new_owner(), answered("Quagga")
-    await verdicts.keep(owner, answer)
+    await verdicts.add(owner, answer)
     assert b"Quagga" in file.read_bytes()
     await verdicts.forget(owner, "Quagga")
     assert b"Quagga" not in file.read_bytes()

@@ -34,7 +34,7 @@ class VerdictContract:
 
     async def test_a_verdict_is_kept_with_its_answer_and_a_second_one_replaces_it(self, verdicts: VerdictStore) -> None:
         owner, answer = new_owner(), answered("chat")
-        await verdicts.keep(owner, answer)
+        await verdicts.add(owner, answer)
         assert await self.judged(verdicts, [answer]) == []
         assert await verdicts.judge(owner, answer.id, UP) is True
         assert await verdicts.judge(owner, answer.id, DOWN) is False
@@ -42,7 +42,7 @@ class VerdictContract:
 
     async def test_only_who_asked_can_judge_an_answer(self, verdicts: VerdictStore) -> None:
         owner, answer = new_owner(), answered()
-        await verdicts.keep(owner, answer)
+        await verdicts.add(owner, answer)
         await verdicts.judge(owner, answer.id, UP)
         for caller, answer_id in (
             (new_owner(), answer.id),
@@ -56,9 +56,9 @@ class VerdictContract:
 
     async def test_a_run_that_begins_again_replaces_its_answer(self, verdicts: VerdictStore) -> None:
         owner, answer = new_owner(), answered()
-        await verdicts.keep(owner, answer)
+        await verdicts.add(owner, answer)
         again = msgspec.structs.replace(answer, text="again")
-        await verdicts.keep(owner, again)
+        await verdicts.add(owner, again)
         await verdicts.judge(owner, answer.id, UP)
         assert await self.judged(verdicts, [answer]) == [Judged(again, UP)]
 
@@ -68,7 +68,7 @@ class VerdictContract:
         owner, other = new_owner(), new_owner()
         mine, open_one, elsewhere, theirs = answered("chat"), answered("chat"), answered("chats"), answered("chat")
         for who, answer in ((owner, mine), (owner, open_one), (owner, elsewhere), (other, theirs)):
-            await verdicts.keep(who, answer)
+            await verdicts.add(who, answer)
         for who, answer in ((owner, mine), (owner, elsewhere), (other, theirs)):
             await verdicts.judge(who, answer.id, UP)
         await verdicts.forget(owner, "chat")
@@ -84,7 +84,7 @@ class VerdictContract:
             msgspec.structs.replace(answered(), id=f"{0xFFF000000000 + n:012x}{uuid4().hex[12:]}") for n in range(5)
         ]
         for answer in answers:
-            await verdicts.keep(owner, answer)
+            await verdicts.add(owner, answer)
             await verdicts.judge(owner, answer.id, UP)
         assert [one.answer.id for one in await self.judged(verdicts, answers)] == [one.id for one in answers[::-1]]
 
@@ -93,11 +93,11 @@ class VerdictContract:
         ago = [f"{int((time.time() - 86_400 * day) * 1000):012x}{uuid4().hex[12:]}" for day in days]
         judged, old, young = (msgspec.structs.replace(answered(), id=one) for one in ago)
         for answer in (young, judged):
-            await verdicts.keep(owner, answer)
+            await verdicts.add(owner, answer)
         await verdicts.judge(owner, judged.id, UP)
-        await verdicts.keep(owner, old)
+        await verdicts.add(owner, old)
         # A store may look for them only now and then: at one of the ids of its own choice.
-        await verdicts.keep(owner, msgspec.structs.replace(answered(), id=f"{new_answer_id()[:-2]}00"))
+        await verdicts.add(owner, msgspec.structs.replace(answered(), id=f"{new_answer_id()[:-2]}00"))
         with pytest.raises(NotFound):
             await verdicts.judge(owner, old.id, UP)
         assert await verdicts.judge(owner, young.id, UP) is True

@@ -83,7 +83,7 @@ class IndexFields(msgspec.Struct, frozen=True):
         return tuple(filter(None, names))
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def selected(self) -> tuple[str, ...]:
         """The fields that make up a passage: all but the vectors, and what only ingestion and lists read."""
         own = self.id, self.content, self.category, self.sourcepage, self.sourcefile, self.oids, self.groups
         return *own, *(field for field in self.place if field not in (self.name, self.left_out))

@@ -58,7 +58,7 @@ class IndexReader:
         if found and self._select is None:
             # An index may lack a field, and the service refuses to select a missing field. Without a selection it sends
             # all fields, vectors too. So the first search selects nothing, and later ones select the fields it found.
-            self._select = [field for field in self.fields.shown if field in found[0]] or None
+            self._select = [field for field in self.fields.selected if field in found[0]] or None
         return [passage_of(document, self.fields, place) for place, document in enumerate(found)]
 
     async def may_see(self, document: str, access: Access) -> bool:

@@ -139,7 +139,7 @@ class ExistingIndex:
     def with_place(self) -> models.SearchIndex | None:
         """Define it with the fields that it lacks; None: nothing is to be added, or others made it."""
         fields = self._fields
-        own = {*fields.shown, *fields.place, fields.embedding, fields.image_embedding, fields.fingerprint}
+        own = {*fields.selected, *fields.place, fields.embedding, fields.image_embedding, fields.fingerprint}
         missing = self._missing
         if not missing or self._has.keys() - own:
             return None
