@@ -497,6 +497,8 @@ class RequestContext(msgspec.Struct, frozen=True):
     """Counts the tokens of each model call; None: nobody counts them."""
     status_due: float | None = None
     """When the status of a stream is sent at the latest, on the same clock; None: it waits for the whole answer."""
+    is_whole: bool = False
+    """Whether nobody sees a part of the answer before all of it is there: one that breaks off can begin again."""
     chat: str = ""
     """What all turns of a chat have in common, its id or its first question; empty: there is no chat."""
     run_id: str | None = None

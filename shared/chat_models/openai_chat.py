@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from copy import replace
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -13,10 +14,11 @@ import msgspec
 from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
 from shared.chat_types import ImagePart, Json, JsonForm, Message, PartHealth, RequestContext
+from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
-from shared.outbound.openai_service.endpoint import Endpoint
+from shared.outbound.openai_service.endpoint import Answering, Endpoint
 from shared.outbound.openai_service.service import OpenAIService
 from shared.runtime.reusable_timeout import ReusableTimeout
 
@@ -49,8 +51,37 @@ class OpenAIChatModel:
         self._unsupported: defaultdict[tuple[Endpoint, str], set[str]] = defaultdict(set)
         self._health = CachedHealth(self._ask_health)
 
-    async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+    def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """See `ChatModel.stream`. Events that came together follow without suspending, up to `LONGEST_TEXT`."""
+        is_held = context.is_whole and self._service.is_spread
+        return self._whole(request, context) if is_held else self._streamed(request, context)
+
+    async def _whole(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
+        """Yield the answer once all of it is there. If it breaks off or hangs, another endpoint is asked."""
+        loop, events = asyncio.get_running_loop(), list[ModelEvent]()
+        for left in range(len(self._service.endpoints), 0, -1):
+            events.clear()
+            silence = (context.deadline - loop.time()) / left if left > 1 else None
+            try:
+                async for event in self._streamed(request, context, silence):
+                    events.append(event)
+                break
+            except (RateLimited, TooSlow, Unavailable):
+                if not (events and left > 1 and loop.time() < context.deadline):
+                    raise
+        for event in events:
+            yield event
+
+    async def _streamed(
+        self, request: ModelRequest, context: RequestContext, silence: float | None = None
+    ) -> AsyncGenerator[ModelEvent]:
+        """Yield the answer as it comes.
+
+        Args:
+            request: The call.
+            context: The context of the request.
+            silence: Seconds for each further piece, if they are fewer than the service's time limit.
+        """
         await self._service.opened()
         from shared.outbound.openai_service.errors import service_errors
 
@@ -60,7 +91,8 @@ class OpenAIChatModel:
             async def attempt(endpoint: Endpoint, until: float) -> _Begun:
                 return await self._begin(endpoint, self._body(endpoint, request, model.name), model, timer, until)
 
-            limit = min(asyncio.get_running_loop().time() + self._service.timeouts.first, context.deadline)
+            loop = asyncio.get_running_loop()
+            limit = min(loop.time() + self._service.timeouts.first, context.deadline)
             begun = await self._service.ask(
                 attempt,
                 model,
@@ -69,7 +101,10 @@ class OpenAIChatModel:
                 status_due=context.status_due,
                 invocation_id=context.invocation_id,
             )
-            with service_errors(begun.endpoint.connection, model, context.invocation_id):
+            with (
+                service_errors(begun.endpoint.connection, model, context.invocation_id),
+                Answering(begun.endpoint, context.deadline) as answering,
+            ):
                 async with aclosing(begun):
                     received, reader, events = begun.received, begun.reader, begun.events
                     data = None if begun.is_over else b""
@@ -85,9 +120,12 @@ class OpenAIChatModel:
                                 await asyncio.sleep(0)  # other requests have their turn
                         if data is None:
                             break
-                        until = min(self._limit(reader, limit), context.deadline)
+                        answering.silent_since = now = loop.time()
+                        until = min(self._limit(reader, limit), context.deadline, now + (silence or inf))
                         data = None if reader.is_done else await self._read(received, reader, timer, until)
+                        answering.silent_since = None
                         events = reader.finish() if data is None else reader.feed(data)
+                        answering.is_complete = reader.is_complete
                     await self._drain(received)
 
     async def check(self) -> PartHealth:

@@ -51,7 +51,7 @@ async def rewrite_query(
     )
     queries: list[str] | None = None
     usage = None
-    async with aclosing(model.stream(call, context)) as events:
+    async with aclosing(model.stream(call, replace(context, is_whole=True))) as events:
         async for event in events:
             match event:
                 case ToolCall():

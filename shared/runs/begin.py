@@ -176,7 +176,12 @@ async def begin(
     if request.is_later:
         raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
     encoded, turn = await begin_turn(
-        service, accepted, arrival.asker, arrival.until, status_within=arrival.status_within
+        service,
+        accepted,
+        arrival.asker,
+        arrival.until,
+        is_whole=arrival.status_within is None,
+        status_within=arrival.status_within,
     )
     return Followed(encoded, turn.batches, turn, turn.cancel)
 

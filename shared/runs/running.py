@@ -300,6 +300,7 @@ class _Run:
                 accepted,
                 request,
                 until,
+                is_whole=self._new is not None and self._new.status_within is None,
                 status_within=self._new.status_within if self._new else None,
                 run_id=self._claim.run_id,
                 find_chat=self._find_chat,

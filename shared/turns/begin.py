@@ -49,6 +49,7 @@ async def begin_turn(
     asker: Asker,
     until: float,
     *,
+    is_whole: bool = False,
     status_within: float | None = None,
     run_id: str | None = None,
     find_chat: FindChat = resume,
@@ -63,6 +64,7 @@ async def begin_turn(
             reply makes links by itself.
         asker: Who asks.
         until: When the answer must be complete, on the event loop's clock, in seconds.
+        is_whole: Whether nobody sees a part of the answer before all of it is there.
         status_within: Seconds from the turn's beginning until the status of a stream is sent at the latest; None: the
             status waits for the whole answer. Set for streams over HTTP. A team is not told of it: an agent that has to
             wait keeps no other from answering.
@@ -83,7 +85,7 @@ async def begin_turn(
         full = await attach(asked, accepted.files, service.sandbox, no_images=refusal, caller=key)
     context = context_of(service, asker, until, accepted.access, accepted.protocol)
     due = None if status_within is None or accepted.team else get_running_loop().time() + status_within
-    context = replace(context, status_due=due, run_id=run_id)
+    context = replace(context, status_due=due, is_whole=is_whole, run_id=run_id)
     if accepted.keeps_chat:
         full = await find_chat(full, context, service.history, Mode.MULTI_AGENT if accepted.team else Mode.STANDARD)
         asked = replace(asked, chat=full.chat)

@@ -34,3 +34,20 @@ async def test_the_third_answers_and_health_says_so(data_dir: Path, http: aiohtt
     assert "cannot be reached" in model["detail"]
     assert len(second.chats) == 1
     assert third.api_key not in str(model)
+
+
+async def test_a_whole_answer_comes_though_an_endpoint_breaks_off_which_then_rests(
+    data_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    half = b'data: {"choices":[{"delta":{"content":"Half "}}]}\n\n'
+    async with OpenAIStandIn() as faulty, OpenAIStandIn() as well:
+        urls = f"{faulty.base_url}, {well.base_url}"
+        async with hosted(data_dir, well.settings | NO_VECTORS | {"OPENAI_BASE_URL": urls}) as host:
+            asked = body() | {"input": "What does it pay?", "model": "switchboard"}
+            for path, first, second in (("/v1/responses", faulty, well), ("/chat", well, faulty)):
+                first.reply_raw(half, cut=True)
+                second.reply("All of it.")
+                async with http.post(host.url + path, json=asked) as response:
+                    answer = await response.text()
+                assert (response.status, "All of it." in answer, "Half" in answer) == (200, True, False)
+    assert [len(faulty.chats), len(well.chats)] == [2, 2]

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from hashlib import sha256
 from math import inf, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from shared.errors import SwitchboardError
-from shared.outbound.faults import Fault
+from shared.outbound.faults import Fault, Reason
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
 from shared.runtime.late_imports import run_import
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 _REST_SECONDS, _LONGEST_REST_SECONDS = 10.0, 300.0
 """How long an endpoint rests after a fault that names no time; doubled with each further one, up to the second."""
+LEAST_PATIENCE_SECONDS = 10.0
+"""Least time to wait for a piece of an answer before the endpoint counts as one that hangs."""
+OF_THE_REQUEST = frozenset({Reason.FILTERED, Reason.TOO_LONG, Reason.OVERRIDE, Reason.NOT_ACCEPTED})
+"""Faults of the request itself: another endpoint would refuse it too."""
 
 
 class Endpoint:
@@ -58,7 +62,7 @@ class Endpoint:
             self.rests_until = min(until, asyncio.get_running_loop().time() + _REST_SECONDS)
 
     def answered(self) -> None:
-        """Note that it has answered."""
+        """Note that it has answered, to the end."""
         self.answers += 1
         self._faults, self.rests_until, self.refuses = 0, 0.0, False
 
@@ -119,6 +123,43 @@ class Endpoint:
         sender, self._sender = self._sender, None
         if sender is not None:
             await sender.aclose()
+
+
+class Answering:
+    """Notes how an answer that has begun ends: an endpoint that breaks off or hangs rests like one that refuses.
+
+    Args:
+        endpoint: The endpoint that answers.
+        deadline: When the whole answer has to be there, on the event loop's clock.
+    """
+
+    def __init__(self, endpoint: Endpoint, deadline: float) -> None:
+        self.is_complete = False
+        """Whether the answer is whole, so that it does not matter how its reader leaves."""
+        self.silent_since: float | None = None
+        """Since when the next piece is waited for, on the same clock; None: a piece is being used."""
+        self._endpoint = endpoint
+        self._deadline = deadline
+        self._begun = asyncio.get_running_loop().time()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, exc: BaseException | None, _trace: object) -> None:
+        from shared.outbound.openai_service.errors import SDK
+
+        now = asyncio.get_running_loop().time()
+        is_late = now >= self._deadline
+        if exc is None or (self.is_complete and not isinstance(exc, SDK.raises)):
+            self._endpoint.answered()
+        elif isinstance(exc, SDK.raises) and not (is_late and isinstance(exc, TimeoutError)):
+            if (fault := SDK.fault_of(exc)).reason not in OF_THE_REQUEST:
+                self._endpoint.failed(fault)
+        elif self.silent_since is not None:
+            # The turn ends at its deadline, or its caller leaves: that says something of the endpoint if it was silent.
+            longest = (now - self._begun) / 2 if is_late else LEAST_PATIENCE_SECONDS
+            if now - self.silent_since >= longest:
+                self._endpoint.failed(Fault(Reason.TOO_SLOW))
 
 
 def _make_sender(connection: OpenAIConnection, timeouts: AnswerTimeouts) -> "Sender":

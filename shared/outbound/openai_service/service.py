@@ -9,15 +9,11 @@ from shared.errors import SwitchboardError
 from shared.outbound.asking import RetryPolicy, described, with_retries
 from shared.outbound.faults import RETRIED, Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
-from shared.outbound.openai_service.endpoint import Endpoint
+from shared.outbound.openai_service.endpoint import LEAST_PATIENCE_SECONDS, OF_THE_REQUEST, Endpoint
 
 type Attempt[Answer] = Callable[[Endpoint, float], Awaitable[Answer]]
-"""Asks one endpoint, until a time on the event loop's clock; when it raises, it has left that endpoint."""
-
-_OF_THE_REQUEST = frozenset({Reason.FILTERED, Reason.TOO_LONG, Reason.OVERRIDE, Reason.NOT_ACCEPTED})
-"""Faults of the request itself: another endpoint would refuse it too."""
-_LEAST_PATIENCE_SECONDS = 10.0
-"""Least time to wait for the first piece of an answer before the request goes to another endpoint."""
+"""Asks one endpoint, until a time on the event loop's clock; when it raises, it has left that endpoint. It calls
+`Endpoint.answered` once the answer is whole, or whoever reads the rest of the answer does."""
 
 _log = logging.getLogger("switchboard.openai")
 
@@ -42,7 +38,7 @@ class OpenAIService:
         self.endpoints = tuple(Endpoint(connection, self.timeouts) for connection in connections)
         self._hosts = ", ".join(connection.host for connection in connections)
         self._retries = retries or RetryPolicy()
-        self._patience: defaultdict[str, float] = defaultdict(lambda: _LEAST_PATIENCE_SECONDS)
+        self._patience: defaultdict[str, float] = defaultdict(lambda: LEAST_PATIENCE_SECONDS)
 
     @property
     def is_spread(self) -> bool:
@@ -94,7 +90,7 @@ class OpenAIService:
                     answer = await attempt(endpoint, until)
                 except SDK.raises as exc:
                     fault = SDK.fault_of(exc)
-                    if not self.is_spread or fault.reason in _OF_THE_REQUEST:
+                    if not self.is_spread or fault.reason in OF_THE_REQUEST:
                         raise
                     endpoint.failed(fault)
                     failed.append((endpoint, exc))
@@ -141,12 +137,11 @@ class OpenAIService:
         return sorted(turn, key=lambda endpoint: endpoint.rests_until if now < endpoint.rests_until else 0.0)
 
     def _note(self, endpoint: Endpoint, model: ServedModel, begun: float, invocation_id: str | None) -> None:
-        """Note who has answered, and how long that took: a model that thinks long is not taken for one that hangs."""
-        endpoint.answered()
+        """Note who answers, and how long that took: a model that thinks long is not taken for one that hangs."""
         if self.is_spread:
             seconds = asyncio.get_running_loop().time() - begun
             self._patience[model.name] = max(
-                _LEAST_PATIENCE_SECONDS, min(3 * seconds, self.timeouts.first), 0.9 * self._patience[model.name]
+                LEAST_PATIENCE_SECONDS, min(3 * seconds, self.timeouts.first), 0.9 * self._patience[model.name]
             )
             _log.info("%s answers, invocation %s", endpoint.connection.host, invocation_id)
 

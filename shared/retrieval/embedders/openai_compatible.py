@@ -90,7 +90,9 @@ class OpenAIEmbedder:
                     content = await response.aread()
             finally:
                 await response.aclose()
-            return _read_vectors(content, len(texts))
+            vectors = _read_vectors(content, len(texts))
+            endpoint.answered()
+            return vectors
 
         deadline = asyncio.get_running_loop().time() + _REQUEST_TIMEOUT_SECONDS
         return await self._service.ask(attempt, self._model, deadline=deadline, chat=texts[0])

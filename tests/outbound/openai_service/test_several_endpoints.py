@@ -5,7 +5,7 @@ import logging
 import socket
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from copy import replace
 
 import pytest
@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from shared.chat_models import ModelEvent, ModelText
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.errors import ContentFiltered, RateLimited, TooSlow, Unavailable
+from shared.events import CompletionStarted
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 from shared.outbound.openai_service.endpoint import Endpoint
 from shared.outbound.openai_service.service import OpenAIService
@@ -100,12 +101,133 @@ async def test_a_refused_connection_and_a_rate_limit_leave_the_third(three: Thre
 
 async def test_after_the_first_word_nobody_else_is_asked(three: Three, model: OpenAIChatModel) -> None:
     first, *others = three
-    first.reply_raw(b'data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n', cut=True)
+    breaks_off(first)
     events: list[ModelEvent] = []
     with pytest.raises(Unavailable, match="cut off"):
         async with aclosing(model.stream(QUESTION, context())) as stream:
             events.extend([event async for event in stream])
     assert not any(service.chats for service in others)
+
+
+HALF = b'data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'
+
+
+def breaks_off(service: OpenAIStandIn) -> None:
+    service.reply_raw(HALF, cut=True)
+
+
+async def test_who_breaks_off_rests_and_longer_each_time(three: Three, model: OpenAIChatModel, clock: Clock) -> None:
+    first, second, _ = three
+    for rest in (10, 20):
+        clock.stop()
+        breaks_off(first)
+        await error_of(model, Unavailable)
+        asked = len(first.chats)
+        clock.forward(rest - 0.5)
+        second.reply("Here.")
+        assert said(await ask(model)) == "Here."
+        assert len(first.chats) == asked
+        clock.forward(1)
+
+
+@pytest.mark.parametrize(("seconds", "passing"), [(100, 31), (20, 21), (5, 6)])
+async def test_who_hangs_after_its_first_words_rests_also_if_the_deadline_ends_the_answer(
+    three: Three, model: OpenAIChatModel, clock: Clock, seconds: float, passing: float
+) -> None:
+    first, second, _ = three
+    first.reply("Hel", asyncio.Event())
+    stream = model.stream(QUESTION, context(seconds))
+    assert said([await anext(stream), await anext(stream)]) == "Hel"
+    late = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    clock.forward(passing)
+    with pytest.raises(TooSlow):
+        await late
+    second.reply("Here.")
+    assert said(await ask(model)) == "Here."
+    assert len(first.chats) == 1
+
+
+@pytest.mark.parametrize(("silent", "rests"), [(11, True), (1, False)])
+async def test_who_is_left_rests_only_after_a_long_silence(
+    three: Three, model: OpenAIChatModel, clock: Clock, *, silent: float, rests: bool
+) -> None:
+    first, second, _ = three
+    first.reply("Hel", asyncio.Event())
+    stream = model.stream(QUESTION, context())
+    assert said([await anext(stream), await anext(stream)]) == "Hel"
+    waiting = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    clock.forward(silent)
+    waiting.cancel()
+    with suppress(asyncio.CancelledError):
+        await waiting
+    (second if rests else first).reply("Here.")
+    assert said(await ask(model)) == "Here."
+
+
+async def test_an_answer_of_which_nobody_has_seen_anything_comes_whole_from_the_next(
+    three: Three, model: OpenAIChatModel
+) -> None:
+    first, second, third = three
+    breaks_off(first)
+    breaks_off(second)
+    third.reply("Here", " I am.")
+    events = [event async for event in model.stream(QUESTION, replace(context(), is_whole=True))]
+    assert said(events) == "Here I am."
+    assert [type(event) for event in events].count(CompletionStarted) == 1
+    assert [len(service.chats) for service in three] == [1, 1, 1]
+    for service in three:
+        breaks_off(service)
+    with pytest.raises(Unavailable):
+        _ = [event async for event in model.stream(QUESTION, replace(context(), is_whole=True))]
+    assert [len(service.chats) for service in three] == [2, 2, 2]
+
+
+async def test_what_the_filter_ends_is_asked_of_nobody_else_and_nobody_rests(
+    three: Three, model: OpenAIChatModel
+) -> None:
+    first, *others = three
+    goes_on = asyncio.Event()
+    first.reply("Hel", goes_on, {"error": {"code": "content_filter", "message": "x"}})
+    stream = model.stream(QUESTION, context())
+    assert said([await anext(stream), await anext(stream)]) == "Hel"
+    goes_on.set()
+    with pytest.raises(ContentFiltered):
+        await anext(stream)
+    first.reply("Here.")
+    assert said(await ask(model)) == "Here."
+    assert not any(service.chats for service in others)
+
+
+async def test_a_whole_answer_that_hangs_leaves_the_next_its_time(
+    three: Three,
+    model: OpenAIChatModel,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, second, _ = three
+    first.reply("Hel", asyncio.Event())
+    second.reply("Here.")
+    begun = asyncio.Event()
+    caplog.set_level(logging.INFO, "switchboard.openai")
+
+    def read(record: logging.LogRecord) -> None:
+        if "answers" in record.msg:
+            begun.set()
+
+    monkeypatch.setattr(caplog.handler, "emit", read)
+    stream = model.stream(QUESTION, replace(context(21), is_whole=True))
+
+    async def whole() -> str:
+        return said([event async for event in stream])
+
+    asking = asyncio.create_task(whole())
+    await begun.wait()
+    clock.forward(7.5)
+    assert await asking == "Here."
+    await first.chats[0].disconnected.wait()
 
 
 async def test_what_is_wrong_with_the_question_is_asked_once(three: Three, model: OpenAIChatModel) -> None:
