@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -14,10 +13,11 @@ from aiohttp import web
 
 from local import HostError
 from local.invocation import TIMER_DATA, Call, Function, HttpData, succeeds
+from local.limits import HEADER_BYTES, REQUEST_LINE_BYTES, Slots, find_excess
 from local.origins import cors_headers, find_fault, is_preflight, preflight_headers
-from local.proxy import LARGEST_BODY, BadBody, BodyTooLarge, Proxy, WorkerUnreachable, target
-from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, nearest
-from local.settings_file import Cors
+from local.proxy import LARGEST_BODY, BadBody, BodyTooLarge, Invoke, NotSent, Proxy, WorkerUnreachable, target
+from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, is_of_host, nearest
+from local.settings_file import NO_LIMIT, Cors, Throttle
 from local.worker import LOOPBACK
 
 GRACE_SECONDS = 3.0
@@ -26,8 +26,6 @@ CLOSE_SECONDS = 1.0
 """For each connection to close."""
 HEADERS_SECONDS = 60.0
 """For a connection to send the headers of its first request, or of its next."""
-HEADER_BYTES = 32 * 1024
-"""Of all headers of a request together, as in Azure. A token with 200 groups takes 12 kB."""
 LOGGED_ORIGINS = 20
 """Refused origins that are logged, at most; each once."""
 _ADMIN = "/admin/functions/"
@@ -46,6 +44,7 @@ class Front:
         proxy: to the worker's HTTP server.
         shared_with: which other origins may call.
         home: the path of the routes' prefix; who asks for `/` is sent there if a function answers it.
+        throttle: how many requests are taken.
     """
 
     def __init__(
@@ -57,6 +56,7 @@ class Front:
         shared_with: Cors,
         *,
         home: str = "/",
+        throttle: Throttle = NO_LIMIT,
     ) -> None:
         self._functions = functions
         self._routes = routes
@@ -64,6 +64,7 @@ class Front:
         self._proxy = proxy
         self._cors = shared_with
         self._home = home
+        self._slots = Slots(throttle)
         self._refused: set[str] = set()
         self._running: set[asyncio.Task[object]] = set()
         self._runner: web.ServerRunner | None = None
@@ -84,7 +85,8 @@ class Front:
             self._answer,
             handler_cancellation=True,
             auto_decompress=False,
-            max_field_size=HEADER_BYTES,
+            max_line_size=2 * REQUEST_LINE_BYTES,  # what is a little over a limit gets its own answer
+            max_field_size=2 * HEADER_BYTES,
             keepalive_timeout=HEADERS_SECONDS,
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=CLOSE_SECONDS)
@@ -113,12 +115,8 @@ class Front:
         if task := asyncio.current_task():
             self._hold(task)
         self._log_refusal(request)
-        if fault := find_fault(request.method, request.headers, self._cors):
-            return web.Response(status=403, text=fault)
-        if sum(len(name) + len(value) for name, value in request.raw_headers) > HEADER_BYTES:
-            return web.Response(status=431, text=f"The request's headers are over {HEADER_BYTES:,} bytes.")
-        if self._cors.origins and is_preflight(request.method, request.headers):
-            return web.Response(status=204, headers=preflight_headers(self._cors, request.headers))
+        if answer := self._answer_before(request):
+            return answer
         extra = cors_headers(self._cors, request.headers)
         path = decode_path(target(request).partition("?")[0])
         match find(self._routes, request.method, path):
@@ -132,11 +130,23 @@ class Front:
                 return web.Response(status=202, headers=extra)
             case None if path == "/" and isinstance(find(self._routes, request.method, self._home), Matched):
                 return web.Response(status=307, headers={"Location": self._home, **extra})
+            case None if is_of_host(path):
+                return web.Response(status=401, headers=extra)
             case None:
                 _log_miss(request.method, path, 404)
                 near = nearest(self._routes, path)
                 hint = f" The nearest route is {near}." if near else ""
                 return web.Response(status=404, text=f"No function answers here.{hint}", headers=extra)
+
+    def _answer_before(self, request: web.BaseRequest) -> web.Response | None:
+        """Return the answer to a request for which no function is looked for."""
+        if fault := find_fault(request.method, request.headers, self._cors):
+            return web.Response(status=403, text=fault)
+        if excess := find_excess(request):
+            return excess
+        if self._cors.origins and is_preflight(request.method, request.headers):
+            return web.Response(status=204, headers=preflight_headers(self._cors, request.headers))
+        return None
 
     def _hold(self, task: asyncio.Task[Any]) -> None:
         self._running.add(task)
@@ -172,16 +182,24 @@ class Front:
             trace_parent=request.headers.get("traceparent", ""),
             trace_state=request.headers.get("tracestate", ""),
         )
+        if not await self._slots.take():
+            return web.Response(status=429, headers=extra)
         began = time.monotonic()
         outcome = "failed"
         is_static = False
+
+        invocations = list[Future[bool]]()
+
+        def invoke() -> Future[bool]:
+            invocations.append(self._invoke(call))
+            return invocations[0]
 
         def answered(status: int) -> None:
             nonlocal outcome
             outcome = str(status)
 
         try:
-            answer = await self._forward(request, call, extra, answered)
+            answer = await self._forward(request, call, invoke, extra, answered)
         except (asyncio.CancelledError, ConnectionResetError):
             # Either side is gone; aiohttp closes the caller's connection without ending the answer properly.
             if outcome == "failed":
@@ -192,21 +210,30 @@ class Front:
             is_static = "immutable" in answer.headers.get("Cache-Control", "")
             return answer
         finally:
+            self._slots.free_after(invocations)
             milliseconds = round((time.monotonic() - began) * 1000)
             if not is_static:  # a page has dozens of such files, among whose lines its requests would be lost
                 _log.info("%s %s %s %s %d ms", call.invocation_id, function.name, request.method, outcome, milliseconds)
 
     async def _forward(
-        self, request: web.BaseRequest, call: Call, extra: Mapping[str, str], answered: Callable[[int], None]
+        self,
+        request: web.BaseRequest,
+        call: Call,
+        invoke: Invoke,
+        extra: Mapping[str, str],
+        answered: Callable[[int], None],
     ) -> web.StreamResponse:
         try:
-            return await self._proxy.forward(request, call.invocation_id, partial(self._invoke, call), extra, answered)
+            return await self._proxy.forward(request, call.invocation_id, invoke, extra, answered)
         except BadBody:
             answered(400)
             return web.Response(status=400, text="The request's body is malformed.", headers=extra)
         except BodyTooLarge:
             answered(413)
             return web.Response(status=413, text=f"The request's body is over {LARGEST_BODY:,} bytes.", headers=extra)
+        except NotSent:
+            answered(500)
+            return web.Response(status=500, text="A header has a letter beyond ASCII.", headers=extra)
         except WorkerUnreachable as exc:
             _log.error("%s %s: the worker did not answer: %r", call.invocation_id, call.function.name, exc.__cause__)
             answered(500)

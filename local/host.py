@@ -58,6 +58,7 @@ def run(options: Options, when_asked: WhenAsked) -> bool:
     host_file = read_host_file(options.directory, os.environ)
     port = _choose_port(options.port, settings)
     os.chdir(options.directory)
+    os.environ.setdefault("AZURE_FUNCTIONS_ENVIRONMENT", "Development")  # as Core Tools do
     set_up_logs()
     with reference_service_if_wanted():
         return asyncio.run(_until_asked(options, host_file, settings, port, when_asked))
@@ -122,7 +123,9 @@ async def _serve(options: Options, host_file: HostFile, settings: LocalSettings,
     # Without HTTP functions there is no address and no route that would need it.
     signs_in = os.environ.get("WEBSITE_AUTH_ENABLED", "").lower() == "true"
     proxy = Proxy(app.http_uri or "", signs_in=signs_in)
-    front = Front(functions, routes, worker.invoke, proxy, settings.cors, home=f"/{prefix}")
+    front = Front(
+        functions, routes, worker.invoke, proxy, settings.cors, home=f"/{prefix}", throttle=host_file.throttle
+    )
     try:
         # On the worker's loop, because handing each token from thread to thread would cost more than passing it on.
         origin = f"http://{LOOPBACK}:{await worker.run(front.start(port))}"

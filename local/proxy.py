@@ -1,6 +1,11 @@
-"""Sends a caller's request on to the worker and its answer back, both as streams."""
+"""Sends a caller's request on to the worker and its answer back, both as streams.
+
+As in the Functions host the invocation goes first, and its HTTP request after it on another way: where that is not
+sent, only the app itself ends the invocation (`shared/web/http_extension.py`).
+"""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from urllib.parse import quote, urlsplit
@@ -11,9 +16,6 @@ from multidict import CIMultiDict
 from local.worker_connection import BrokenOff, WorkerConnection
 
 type Invoke = Callable[[], Future[bool]]
-
-UNCLAIMED_SECONDS = 1.0
-"""How long an invocation may go on after its answer is complete; the library ends it in the same step."""
 
 LARGEST_BODY = 64 * 1024 * 1024
 """Bytes of a request's body that are passed on. The app reads so many of a body that it refuses; beyond that it closes
@@ -26,6 +28,8 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _INVOCATION_ID = ("x-ms-invocation-id",)
+_FORWARDED = ("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
+"""Headers that the host's proxy writes itself, in place of what came."""
 _SIGNED_IN = ("x-ms-client-principal", "x-ms-token-")
 
 
@@ -39,6 +43,10 @@ class BodyTooLarge(Exception):
 
 class WorkerUnreachable(Exception):
     """The worker's HTTP server closed the connection before it answered."""
+
+
+class NotSent(Exception):
+    """A header of the request, or of the answer, has a value with a letter beyond ASCII."""
 
 
 class Proxy:
@@ -55,7 +63,7 @@ class Proxy:
         address = urlsplit(http_uri)
         self._host = address.hostname or ""
         self._port = address.port or 80
-        self._set_by_the_platform = _INVOCATION_ID if signs_in else (*_INVOCATION_ID, *_SIGNED_IN)
+        self._set_by_the_platform = (*_INVOCATION_ID, *_FORWARDED, "forwarded", *(() if signs_in else _SIGNED_IN))
 
     async def forward(
         self,
@@ -70,45 +78,65 @@ class Proxy:
         Args:
             request: The caller's.
             invocation_id: Ties the HTTP request to the invocation.
-            invoke: Starts the invocation; called once the request is on its way, so that neither waits in vain.
+            invoke: Starts the invocation.
             extra: Headers for the answer, which replace the function's.
             answered: Called with the status once the answer is complete; the caller may leave at that moment.
 
         Raises:
             BadBody: Nothing was answered, because the request's body is malformed.
             BodyTooLarge: Nothing was answered, because the request's body is too large.
+            NotSent: Nothing was answered, because of a header.
             WorkerUnreachable: Nothing was answered.
             ConnectionResetError: The answer broke off; the caller's connection must too.
         """
         if (request.content_length or 0) > LARGEST_BODY:
             raise BodyTooLarge
+        invocation = invoke()
         try:
+            headers = self._request_headers(request, invocation_id)
             worker = await WorkerConnection.connect(self._host, self._port)
         except OSError as exc:
+            await _ended(invocation)
             raise WorkerUnreachable from exc
+        except NotSent:
+            await _ended(invocation)
+            raise
         uploading: asyncio.Task[None] | None = None
         try:
-            self._send_head(request, invocation_id, worker)
+            knows_chunks = request.version >= HttpVersion11
+            worker.send_head(f"{request.method} {target(request)} HTTP/1.1", headers, sizes_wanted=knows_chunks)
             if request.body_exists:
                 uploading = _start_upload(request, worker)
-            invocation = invoke()
             try:
                 answer = await _relay_answer(request, worker, extra)
-            except (BadBody, BrokenOff, WorkerUnreachable) as exc:
-                _end_unclaimed(invocation)
-                if isinstance(exc, WorkerUnreachable) and _was_too_large(uploading):
+            except WorkerUnreachable:
+                if _was_too_large(uploading):
                     raise BodyTooLarge from None
                 raise
             answered(answer.status)
-            _end_unclaimed(invocation)
         finally:
             if uploading:
                 uploading.cancel()
             worker.abort()  # Whatever of the request's body nobody wanted is not sent.
         return answer
 
-    def _send_head(self, request: web.BaseRequest, invocation_id: str, worker: WorkerConnection) -> None:
-        headers = _request_headers(request.raw_headers, invocation_id, self._set_by_the_platform)
+    def _request_headers(self, request: web.BaseRequest, invocation_id: str) -> CIMultiDict[str]:
+        """Return what is sent on.
+
+        Raises:
+            NotSent: A value has a letter beyond ASCII.
+        """
+        sent = _end_to_end(request.raw_headers)
+        headers = CIMultiDict[str]()
+        for name in dict.fromkeys(name.lower() for name in sent):
+            if not name.startswith(self._set_by_the_platform):
+                headers[name] = ("; " if name == "cookie" else ", ").join(sent.getall(name))
+        if not all(value.isascii() for value in headers.values()):
+            raise NotSent
+        address = request.remote or ""
+        forwarded = zip(_FORWARDED, (address, headers.get("host", ""), request.scheme), strict=True)
+        headers.update(forwarded)
+        headers["x-ms-invocation-id"] = invocation_id
         headers.setdefault("Host", f"{self._host}:{self._port}")
         headers["Connection"] = "close"
         if request.body_exists:
@@ -116,17 +144,23 @@ class Proxy:
                 headers["Transfer-Encoding"] = "chunked"
             # The headers go first, so that a function can answer before, or without, reading the body.
             headers["Expect"] = "100-continue"
-        knows_chunks = request.version >= HttpVersion11
-        worker.send_head(f"{request.method} {target(request)} HTTP/1.1", headers, sizes_wanted=knows_chunks)
+        return headers
 
 
 def target(request: web.BaseRequest) -> str:
-    """Return the path and query as they were sent, fit for a request line."""
+    """Return the path and query as they were sent, fit for a request line; `%2F` in the path comes as `%252F`."""
     raw = request.raw_path
     if not raw.startswith("/"):  # The absolute form, as for a proxy.
         raw = "/" + raw.partition("://")[2].partition("/")[2]
+    path, mark, query = raw.partition("?")
+    raw = re.sub("%2f", lambda escape: f"%25{escape[0][1:]}", path, flags=re.IGNORECASE) + mark + query
     ascii_marks = "".join(map(chr, range(0x21, 0x7F))).replace("#", "")
     return quote(raw, safe=ascii_marks, errors="surrogateescape")
+
+
+async def _ended(invocation: Future[bool]) -> None:
+    """Wait until the app has ended an invocation. A caller who leaves meanwhile does not end it."""
+    await asyncio.shield(asyncio.wrap_future(invocation))
 
 
 def _transport(request: web.BaseRequest) -> asyncio.Transport:
@@ -142,17 +176,14 @@ async def _relay_answer(
         head = await worker.head()
     except BrokenOff as exc:
         raise (WorkerUnreachable if request.content.exception() is None else BadBody) from exc
+    if not all(value.isascii() for _, value in head.headers):
+        raise NotSent
     answer = web.StreamResponse(status=head.status, reason=head.reason, headers=_answer_headers(head.headers, extra))
     await answer.prepare(request)
     # aiohttp writes the head before and the end after; what lies between goes past it.
     await worker.relay(_transport(request), request.writer.drain)
     await answer.write_eof()
     return answer
-
-
-def _end_unclaimed(invocation: Future[bool]) -> None:
-    """End an invocation whose HTTP request the worker's server refused; otherwise it would never end."""
-    asyncio.get_running_loop().call_later(UNCLAIMED_SECONDS, invocation.cancel)
 
 
 def _start_upload(request: web.BaseRequest, worker: WorkerConnection) -> asyncio.Task[None]:
@@ -184,18 +215,6 @@ async def _parts(request: web.BaseRequest) -> AsyncIterator[bytes]:
         if size > LARGEST_BODY:
             raise BodyTooLarge
         yield chunk
-
-
-def _request_headers(
-    raw: Iterable[tuple[bytes, bytes]], invocation_id: str, set_by_the_platform: tuple[str, ...]
-) -> CIMultiDict[str]:
-    # Of a header that comes twice, in different cases, the client would send the last one only.
-    headers = CIMultiDict((name.lower(), value) for name, value in _end_to_end(raw).items())
-    for name in list(headers):
-        if name.startswith(set_by_the_platform):
-            headers.popall(name, None)
-    headers["x-ms-invocation-id"] = invocation_id
-    return headers
 
 
 def _answer_headers(raw: Iterable[tuple[bytes, bytes]], extra: Mapping[str, str]) -> CIMultiDict[str]:

@@ -1,10 +1,10 @@
 """Route templates, and which function answers a path, as the Azure Functions host decides it.
 
-Sources: `WebScriptHostHttpRoutesManager` of Azure/azure-functions-host (GET also answers HEAD; HEAD elsewhere is a 405;
-any other wrong method is a 404). Here literal segments come before parameters, and longer templates before shorter
-ones. The Functions host tries them in the order of the functions' names (Azure/azure-functions-host, issue 9876): where
-routes of an app overlap, the names have to give the same order. Constraints such as `{id:int}` are refused: no route of
-this app has one.
+Sources: `WebScriptHostHttpRoutesManager` of Azure/azure-functions-host, and that host running (HEAD is a 405 on a route
+without it, also if it has GET; any other wrong method is a 404). Here literal segments come before parameters, and
+longer templates before shorter ones. The Functions host tries them in the order of the functions' names
+(Azure/azure-functions-host, issue 9876): where routes of an app overlap, the names have to give the same order.
+Constraints such as `{id:int}` are refused: no route of this app has one.
 """
 
 import re
@@ -105,8 +105,6 @@ def build_route(function: str, prefix: str, template: str, methods: Sequence[str
             pattern += separator + expression
     trailing = "" if parameters and parameters[-1].catch_all else "/?"
     accepted = None if methods is None else frozenset(method.upper() for method in methods)
-    if accepted is not None and "GET" in accepted:
-        accepted |= {"HEAD"}
     compiled = re.compile(pattern + closing + trailing, re.IGNORECASE | re.DOTALL)
     # The sentinel puts a longer template before its own beginning.
     return Route(function, whole, accepted, compiled, tuple(parameters), (*rank, (9, 0, "")))
@@ -123,11 +121,8 @@ def find(routes: Sequence[Route], method: str, path: str) -> Matched | NotAllowe
     Returns:
         None where the Functions host answers 404.
     """
-    relative = path.removeprefix("/")
-    if re.match(r"admin(/|$)", relative, re.IGNORECASE):
-        return None  # The host keeps this part of the address space for itself.
-    for route in routes:
-        parameters = route.read(relative)
+    for route in () if is_of_host(path) else routes:
+        parameters = route.read(path.removeprefix("/"))
         if parameters is None:
             continue
         if route.methods is None or method.upper() in route.methods:
@@ -135,6 +130,11 @@ def find(routes: Sequence[Route], method: str, path: str) -> Matched | NotAllowe
         if method.upper() == "HEAD":
             return NotAllowed(tuple(sorted(route.methods)))
     return None
+
+
+def is_of_host(path: str) -> bool:
+    """Whether a decoded path is one of those that the host keeps for itself and its keys."""
+    return re.match(r"/?(admin|runtime)(/|$)", path, re.IGNORECASE) is not None
 
 
 def nearest(routes: Sequence[Route], path: str) -> str:

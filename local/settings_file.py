@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ HOST_FILE = "host.json"
 LOCAL_SETTINGS_FILE = "local.settings.json"
 DEFAULT_PORT = 7071
 
-_IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__queues__{name}"
+_IN_ENVIRONMENT = "AzureFunctionsJobHost__extensions__{section}__{name}"
 """Name of the environment variable that overrides a value of `host.json`, as the Functions host has it."""
 _TIME_SPAN = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d)$")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
@@ -60,17 +61,32 @@ class TriggerOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Throttle:
+    """How many requests the host takes; by default as many as come."""
+
+    concurrent: int = sys.maxsize
+    """How many functions run at the same time."""
+    outstanding: int = sys.maxsize
+    """How many run or wait for that; more are refused."""
+
+
+NO_LIMIT = Throttle()
+
+
+@dataclass(frozen=True, slots=True)
 class HostFile:
     """The parts of `host.json` that this host uses."""
 
     route_prefix: str
     """Prefix of every route: `extensions.http.routePrefix`."""
+    throttle: Throttle
+    """`extensions.http`."""
     triggers: TriggerOptions
     """`extensions.queues`."""
 
 
 def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
-    """Read `host.json`; variables such as `AzureFunctionsJobHost__extensions__queues__batchSize` go before it.
+    """Read `host.json`; variables such as `AzureFunctionsJobHost__extensions__queues__batchSize` go before numbers.
 
     Raises:
         HostError: the file is missing, is no JSON object, is not of version 2.0, or has a value of the wrong kind.
@@ -82,10 +98,15 @@ def read_host_file(directory: Path, environment: Mapping[str, str]) -> HostFile:
     if host.get("version") != "2.0":
         raise HostError(f'{path} must say "version": "2.0".')
     extensions = _object(host, "extensions", path)
-    prefix = _object(extensions, "http", path).get("routePrefix", "api")
+    http, queues = (_Section(each, _object(extensions, each, path), environment) for each in ("http", "queues"))
+    prefix = http.values.get("routePrefix", "api")
     if not isinstance(prefix, str):
         raise HostError(f"{path}: extensions.http.routePrefix must be a string.")
-    return HostFile(prefix.strip("/"), read_trigger_options(_object(extensions, "queues", path), environment))
+    throttle = Throttle(
+        concurrent=http.count("maxConcurrentRequests", sys.maxsize, most=sys.maxsize),
+        outstanding=http.count("maxOutstandingRequests", sys.maxsize, most=sys.maxsize),
+    )
+    return HostFile(prefix.strip("/"), throttle, _trigger_options(queues))
 
 
 def read_local_settings(directory: Path) -> LocalSettings:
@@ -185,48 +206,55 @@ def _without_comment(token: re.Match[str]) -> str:
     return token[1] or re.sub(r"[^\n]", " ", token[0])
 
 
-def read_trigger_options(section: Mapping[str, object], environment: Mapping[str, str]) -> TriggerOptions:
-    """Read the options.
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of `extensions` in `host.json`."""
 
-    Args:
-        section: `extensions.queues` of `host.json`.
-        environment: what may go before it.
+    name: str
+    values: Mapping[str, object]
+    environment: Mapping[str, str]
+    """What may go before it."""
 
-    Raises:
-        HostError: a value is of the wrong kind.
-    """
+    def read(self, name: str) -> object:
+        """Return a value, or None if there is none."""
+        variable = _IN_ENVIRONMENT.format(section=self.name, name=name)
+        return self.environment.get(variable) or self.values.get(name)
 
-    def read(name: str) -> object:
-        return environment.get(_IN_ENVIRONMENT.format(name=name)) or section.get(name)
+    def count(self, name: str, default: int, most: int = 1000) -> int:
+        """Return a number from 1 to `most`, or raise HostError."""
+        value = self.read(name)
+        if value is None:
+            return default
+        text = str(value)
+        if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= most:
+            raise self.fault(name, f"a number from 1 to {most}")
+        return int(text)
 
-    def count(name: str, default: int, most: int = 1000) -> int:
-        value = read(name)
-        return default if value is None else _count(f"queues.{name}", value, most)
+    def fault(self, name: str, wanted: str) -> HostError:
+        """Return the error that says what a value should be."""
+        return HostError(f"host.json, or the environment: extensions.{self.name}.{name} must be {wanted}.")
 
+
+def _trigger_options(section: _Section) -> TriggerOptions:
+    """Read `extensions.queues`, or raise HostError."""
     defaults = TriggerOptions()
-    encoding = read("messageEncoding")
+    encoding = section.read("messageEncoding")
     if encoding not in (None, "base64", "none"):
-        raise HostError('host.json, or the environment: extensions.queues.messageEncoding must be "base64" or "none".')
+        raise section.fault("messageEncoding", '"base64" or "none"')
     return TriggerOptions(
-        batch_size=count("batchSize", defaults.batch_size, most=32),
-        max_dequeue_count=count("maxDequeueCount", defaults.max_dequeue_count),
-        visibility_timeout=_seconds("queues.visibilityTimeout", read("visibilityTimeout")),
+        batch_size=section.count("batchSize", defaults.batch_size, most=32),
+        max_dequeue_count=section.count("maxDequeueCount", defaults.max_dequeue_count),
+        visibility_timeout=_seconds(section, "visibilityTimeout"),
         base64=encoding != "none",
     )
 
 
-def _count(name: str, value: object, most: int) -> int:
-    text = str(value)
-    if isinstance(value, bool) or not (text.isascii() and text.isdecimal()) or not 1 <= int(text) <= most:
-        raise HostError(f"host.json, or the environment: extensions.{name} must be a number from 1 to {most}.")
-    return int(text)
-
-
-def _seconds(name: str, value: object) -> int:
+def _seconds(section: _Section, name: str) -> int:
+    value = section.read(name)
     if value is None:
         return 0
     span = _TIME_SPAN.match(value) if isinstance(value, str) else None
     if not span:
-        raise HostError(f'host.json, or the environment: extensions.{name} must be a time such as "00:00:30".')
+        raise section.fault(name, 'a time such as "00:00:30"')
     days, hours, minutes, seconds = (int(part or 0) for part in span.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -196,8 +196,8 @@ async def _invoke(call: Call) -> bool:
     if answer.result.status == Status.Success:
         return True
     failure = answer.result.exception
-    # A caller who leaves while the function reads the body is no fault; the front says 'cancelled'.
-    if not failure.message.startswith("ClientDisconnect:"):
+    # A caller who leaves is no fault; the front says 'cancelled', or the status of a request that was not sent on.
+    if not failure.message.startswith(("ClientDisconnect:", "NeverArrived:")):
         _log.error("%s %s failed:\n%s", call.invocation_id, call.function.name, failure.stack_trace.rstrip())
     return False
 

@@ -7,7 +7,11 @@ The worker asks `azurefunctions.extensions.base` which module has registered its
 Source: `azure_functions_runtime/http_v2.py`, releases 1.0 to 1.3.
 """
 
+import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
 
 import azurefunctions.extensions.base as base
 import uvicorn
@@ -15,9 +19,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-__all__ = ["Request", "Response", "WebApp", "WebServer"]
+__all__ = ["Request", "Response", "WebApp", "WebServer", "when_serving"]
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
+
+ARRIVAL_SECONDS = 5
+"""How long an invocation waits for its HTTP request, in seconds. The host tries to send it for some two."""
+_RECORD_SECONDS = 60
+"""How long the record of an invocation stays whose request has not come in time, in seconds."""
+
+
+class NeverArrived(Exception):
+    """The Functions host began an invocation and did not send its HTTP request."""
 
 
 class _RouteParameters(base.RequestSynchronizer):
@@ -43,12 +56,18 @@ class ResponseType(metaclass=base.ResponseTrackerMeta):
 
 
 class WebApp(base.WebApp):
-    """The worker's HTTP endpoint as an ASGI app, the same for every path and method."""
+    """The worker's HTTP endpoint as an ASGI app, the same for every path and method.
+
+    The worker never deletes the record of an invocation, which holds 2 kB. It goes when the function has answered.
+    """
 
     def route(self, func: Endpoint) -> Endpoint:
         """Use the worker's endpoint, which waits for the function's response."""
         self._endpoint = func
-        self._records = _records_of(func)
+        coordinator = getattr(func, "__globals__", {}).get("http_coordinator")
+        self._records = getattr(coordinator, "_context_references", {})
+        if coordinator:
+            _limit_waiting(coordinator, self._records)
         return func
 
     def get_app(self) -> "WebApp":
@@ -78,14 +97,50 @@ class WebServer(base.WebServer):
             ws="none",
             access_log=False,
             proxy_headers=False,
+            server_header=False,
         )
-        await uvicorn.Server(config).serve()
+        await _Server(config).serve()
 
 
-def _records_of(endpoint: Endpoint) -> dict[str | None, object]:
-    """Return the worker's records of its invocations, or an empty dict if this release of it keeps none.
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and begin what was to begin then."""
+        await super().startup(sockets)
+        for begin in _begun_with_serving:
+            begin()
 
-    The worker never deletes a record. Each holds 2 kB, so `WebApp` deletes it when the function has answered.
+
+_begun_with_serving: list[Callable[[], object]] = []
+
+
+def when_serving(begin: Callable[[], object]) -> None:
+    """Have a function called, on the event loop, as soon as requests can be answered."""
+    _begun_with_serving.append(begin)
+
+
+class _Coordinator(Protocol):
+    """The worker's part that brings invocations and their HTTP requests together."""
+
+    get_http_request_async: Callable[[str], Awaitable[Request]]
+    """Waits for the request of an invocation."""
+
+
+def _limit_waiting(coordinator: _Coordinator, records: dict[str | None, object]) -> None:
+    """Make the worker wait for an HTTP request for a limited time only.
+
+    The host sends an invocation and its HTTP request on two ways. It fails to send the second one if the caller leaves
+    at once, and if a header's value is not ASCII; the worker's server refuses some others, such as an unknown method.
+    The invocation would then hold one of the host's slots until `functionTimeout`, when the host restarts the worker.
     """
-    coordinator = getattr(endpoint, "__globals__", {}).get("http_coordinator")
-    return getattr(coordinator, "_context_references", {})
+    wait = coordinator.get_http_request_async
+
+    async def wait_a_while(invocation_id: str) -> Request:
+        for _ in range(ARRIVAL_SECONDS):  # a loop that is held up for long has used up one second, not all
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    return await wait(invocation_id)
+        # The worker writes the failure into the record, and a late request reads it there.
+        asyncio.get_running_loop().call_later(_RECORD_SECONDS, records.pop, invocation_id, None)
+        raise NeverArrived("The HTTP request of this invocation did not reach the app.")
+
+    coordinator.get_http_request_async = wait_a_while

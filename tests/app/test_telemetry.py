@@ -113,7 +113,7 @@ async def test_an_answer_is_a_span_below_the_callers_with_its_search_and_its_mod
     assert trace.root.attributes["gen_ai.response.time_to_first_chunk"] <= trace.root.seconds
 
 
-@pytest.mark.parametrize("wrong", ["", "00-0-0-00", "00-" + "0" * 32 + "-" + "ab" * 8 + "-01", "ß" * 10_000])
+@pytest.mark.parametrize("wrong", ["", "00-0-0-00", "00-" + "0" * 32 + "-" + "ab" * 8 + "-01", "z" * 10_000])
 async def test_a_traceparent_that_is_none_begins_a_trace(app: Traced, wrong: str) -> None:
     before = len(app.collector.spans)
     async with app.http.post(app.host.url + "/chat", json=body(), headers={"traceparent": wrong[:4_000]}) as response:

@@ -36,3 +36,14 @@ def test_a_worker_that_does_not_answer_is_counted(error: str) -> None:
 def test_what_the_app_answers_itself_is_counted_beside_those_who_left() -> None:
     own = [HostRequest(TIME, "chat", status) for status in ("200", "429", "500", "503")]
     assert errors(*own, *[failed("RequestCanceled")] * 6) == 2
+
+
+def never_arrived(status: str = "500") -> HostRequest:
+    """Return a request that the host did not send to the worker, and whose invocation the app ended."""
+    failure = "Result: Failure\nException: NeverArrived: The HTTP request of this invocation did not reach the app."
+    return HostRequest(TIME, "chat", status, failure)
+
+
+def test_requests_that_never_arrived_count_only_if_nothing_is_answered() -> None:
+    assert errors(*[never_arrived()] * 6, HostRequest(TIME, "health", "200")) == 0
+    assert errors(*[never_arrived()] * 6) == 6

@@ -78,7 +78,8 @@ def test_an_empty_prefix_puts_routes_at_the_root() -> None:
         (("POST",), "POST", Matched("chat", {})),
         (("POST",), "GET", None),
         (("POST", "PUT"), "HEAD", NotAllowed(("POST", "PUT"))),
-        (("GET",), "HEAD", Matched("chat", {})),
+        (("GET",), "HEAD", NotAllowed(("GET",))),
+        (("GET", "HEAD"), "HEAD", Matched("chat", {})),
         (None, "PATCH", Matched("chat", {})),
     ],
 )

@@ -8,6 +8,7 @@ from local import HostError
 from local.settings_file import (
     Cors,
     LocalSettings,
+    Throttle,
     TriggerOptions,
     apply_local_settings,
     read_host_file,
@@ -69,6 +70,13 @@ def test_what_the_host_file_says_of_queues_is_read_and_the_environment_goes_befo
         "AzureFunctionsJobHost__extensions__queues__maxDequeueCount": "7",
     }
     assert read_host_file(tmp_path, sooner).triggers == TriggerOptions(2, 7, 1, base64=False)
+
+
+def test_how_many_requests_are_taken_is_what_the_host_file_or_the_environment_says(tmp_path: Path) -> None:
+    write(tmp_path, "host.json", '{"version": "2.0", "extensions": {"http": {"maxConcurrentRequests": 500}}}')
+    assert read_host_file(tmp_path, {}).throttle == Throttle(concurrent=500)
+    fewer = {"AzureFunctionsJobHost__extensions__http__maxConcurrentRequests": "5"}
+    assert read_host_file(tmp_path, fewer).throttle == Throttle(concurrent=5)
 
 
 @pytest.mark.parametrize(

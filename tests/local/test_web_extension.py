@@ -151,7 +151,7 @@ async def breaks_off(req: Request) -> StreamingResponse:
     return StreamingResponse(body(), media_type="text/plain")
 
 
-@app.route(route="synchronous", methods=["GET"])
+@app.route(route="synchronous", methods=["GET", "HEAD"])
 def synchronous(req: Request) -> JSONResponse:
     return JSONResponse("done")
 
@@ -316,7 +316,7 @@ async def test_headers_path_and_query_reach_the_function_as_sent(
     async with caller.get(url, headers=[*sent, ("x-ms-invocation-id", "mine")]) as got:
         seen = await got.json()
     names = [name for name, _ in seen["headers"]]
-    assert [value for name, value in seen["headers"] if name == "x-twice"] == ["1", "2"]
+    assert [value for name, value in seen["headers"] if name == "x-twice"] == ["1, 2"]
     assert not [name for name in names if name.startswith(("x-ms-client-principal", "x-ms-token-"))]
     assert [value for name, value in seen["headers"] if name == "x-ms-invocation-id"] != ["mine"]
     assert seen["query"] == "q=a%20b&q=%2F"
