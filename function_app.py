@@ -27,7 +27,7 @@ from shared.triggers import (
     warm_up,
 )
 from shared.triggers.door import Open, Route, answer
-from shared.web.http_extension import Request, Response
+from shared.web.http_extension import Request, Response, when_serving
 
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
@@ -62,7 +62,7 @@ ROUTES: tuple[Route | Open, ...] = (
         spends=False,
     ),
     Route("chat_completions", "POST", "v1/chat/completions", chat.chat, protocol="openai"),
-    Route("models", "GET", "v1/models", about.list_models, protocol="openai", counted=False),
+    Route("models", "GET HEAD", "v1/models", about.list_models, protocol="openai", counted=False),
     Route("model", "GET", "v1/models/{id}", about.get_model, protocol="openai", counted=False),
     Route("responses", "POST", "v1/responses", chat.chat, protocol="openai-responses"),
     Route(
@@ -134,9 +134,9 @@ ROUTES: tuple[Route | Open, ...] = (
     Route("demo_delete_upload", "POST", "{protocol}/delete_uploaded", own_documents.demo_delete_uploaded),
     Open("demo_speech", "POST", "{protocol}/speech", demo_page.demo_speech),
     # The app itself, and its playground.
-    Open("health", "GET", "health", about.get_health),
-    Open("openapi", "GET", "openapi.json", about.get_openapi),
-    Open("swagger", "GET", "swagger.json", about.get_swagger),
+    Open("health", "GET HEAD", "health", about.get_health),
+    Open("openapi", "GET HEAD", "openapi.json", about.get_openapi),
+    Open("swagger", "GET HEAD", "swagger.json", about.get_swagger),
     Open("api_page", "GET HEAD", "docs", playground.get_api_page),
     Route("playground_agents", "GET", "playground/team", playground.get_playground_team, counted=False),
     Route("playground_begin", "GET", "playground/begin", playground.get_playground_begin),
@@ -165,6 +165,9 @@ for each in ROUTES:
 async def warmup(context: WarmUpContext) -> None:  # noqa: ARG001 (the worker passes it by this name)
     """Prepare a new instance before Azure sends it requests. Azure finds this function by its name."""
     await warm_up.warm_up()
+
+
+when_serving(warm_up.warm_up)
 
 
 settings = valid_settings()

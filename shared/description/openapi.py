@@ -80,7 +80,8 @@ def operations_of(table: Iterable[described.TableRoute[Any]]) -> Iterator[Operat
     """Yield each method of each route, in the order of the table."""
     for route in table:
         for method in route.methods.split():
-            about = OWN_ROUTES.get((method, route.path)) or described.description_of(route.handler)
+            as_get = "GET" if method == "HEAD" else method
+            about = OWN_ROUTES.get((as_get, route.path)) or described.description_of(route.handler)
             errors = (*(() if route.is_open else CALLER_ERRORS), *((RateLimited,) if route.counted else ()))
             tag = about.tag or (ABOUT_THE_APP if route.is_open else route.protocol or "")
             about = replace(about, tag=tag, errors=(*errors, *about.errors))
@@ -94,17 +95,25 @@ def operations_of(table: Iterable[described.TableRoute[Any]]) -> Iterator[Operat
             yield _head(made) if method == "HEAD" else made
 
 
+_RANGES = (206, 416)
+"""Statuses that only GET has."""
+
+
 def _head(get: Operation) -> Operation:
     """A look at the headers of what GET sends."""
     title, _ = _texts(get.about)
     about = replace(
         get.about,
         text=f"{title}: the headers alone.\n\nSends the headers of GET without the body.",
-        answers={status: described.Answer(get.about.answers[status].description) for status in (200, 304)},
+        answers={
+            status: described.Answer(one.description)
+            for status, one in get.about.answers.items()
+            if status not in _RANGES
+        },
         parameters=tuple(parameter for parameter in get.about.parameters if parameter.place == "path"),
         visible=False,
     )
-    return replace(get, id=get.id.replace("get_", "head_", 1), about=about)
+    return replace(get, id=f"head_{get.id.removeprefix('get_')}", about=about)
 
 
 def _texts(about: described.Description) -> tuple[str, str]:

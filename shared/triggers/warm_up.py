@@ -1,4 +1,7 @@
-"""Loads modules and opens parts before the first request needs them: at the warm-up trigger or first health check.
+"""Loads modules and opens parts before the first request needs them: as soon as the worker serves HTTP.
+
+Azure's warm-up trigger comes only with scaling out, on some plans, and the host needs a second or two until it sends
+the first request. A request that comes sooner shares what is loaded, and waits for what it needs itself.
 
 Only the parts that the settings select are loaded. A failure ends the warm-up with a log entry; the request that needs
 the part fails with the same error, and its status goes to the caller.
@@ -20,20 +23,31 @@ from shared.errors import SwitchboardError
 from shared.runtime.late_imports import run_import
 from shared.service import Service
 from shared.triggers.content_events import finish_changes
+from shared.web.public_url import lacks_url
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 _log = logging.getLogger("switchboard.start")
 
-_warming: asyncio.Task[None] | None = None
+_warming: asyncio.Task[bool] | None = None
 _deleting: asyncio.Task[NoReturn] | None = None
 
 
-async def warm_up() -> None:
+def warm_up() -> asyncio.Task[bool]:
+    """Start to warm up in the background, once per process, or again if it failed; the result says if it succeeded."""
+    global _warming  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
+    if _warming is None or (_warming.done() and not _warming.result()):
+        _warming = asyncio.create_task(_warm_up())
+    return _warming
+
+
+async def _warm_up() -> bool:
     """Build the service, open its parts, and import the modules that are otherwise imported at the first request."""
     started = time.monotonic()
     try:
         service = await app.get_service()
+        if lacks_url(service.settings.public_url):
+            _log.warning("Links in answers lead to the worker itself: set PUBLIC_URL to the address of this app.")
         _delete_old_documents(service)
         await asyncio.gather(
             service.load(),
@@ -51,6 +65,8 @@ async def warm_up() -> None:
         _log.info("warmed up in %.0f ms", (time.monotonic() - started) * 1000)
         if count := await asyncio.to_thread(compiled_each_time, "shared"):
             _log.warning("%d modules of the app are compiled at each start: see docs/deploy.md, Byte code", count)
+        return True
+    return False
 
 
 def _delete_old_documents(service: Service) -> None:
@@ -62,13 +78,6 @@ def _delete_old_documents(service: Service) -> None:
 
         kept = timedelta(days=settings.user_uploads_days)
         _deleting = asyncio.create_task(delete_from_now_on(kept, service.documents, app.get_target))
-
-
-def warm_up_soon() -> None:
-    """Start to warm up in the background, once per process."""
-    global _warming  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
-    if _warming is None:
-        _warming = asyncio.create_task(warm_up())
 
 
 def compiled_each_time(package: str) -> int:

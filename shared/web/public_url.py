@@ -26,6 +26,11 @@ def known_url(public_url: str | None) -> str | None:
     return None
 
 
+def lacks_url(public_url: str | None) -> bool:
+    """Whether links would have the address at which the host reaches the worker: in an own container of that host."""
+    return known_url(public_url) is None and os.environ.get("AZURE_FUNCTIONS_ENVIRONMENT") != "Development"
+
+
 def base_url(public_url: str | None, scheme: str, host: str) -> str:
     """Return the URL below which a request's links are: the one that is known, else the one that it was sent to.
 

@@ -1,4 +1,4 @@
-"""What is loaded before the first request: by the first health check, and by the trigger that Azure runs."""
+"""What is loaded before the first request: as soon as the worker serves, and by the trigger that Azure runs."""
 
 import asyncio
 import json
@@ -103,7 +103,7 @@ async def ask(host: RunningHost, http: aiohttp.ClientSession, path: str = "/chat
 
 
 NOT_YET = {"HISTORY_BACKEND": "nowhere"}
-"""A setting that keeps the host's own health check from warming up."""
+"""A setting with which the warm-up at the start fails."""
 BUILT_IN = {"shared.chat_models.extractive.model", "shared.retrieval.sqlite.retriever"}
 OPENAI = {"openai", "aiohttp", "shared.outbound.openai_service.sender"}
 SAFETY = {"grpc", "google.protobuf", "shared.guard.stream_guard"}
@@ -122,7 +122,7 @@ TEAMS = {"agent_framework_orchestrations", "shared.agents.team"}
     ],
     ids=["embedded", "openai", "guarded", "agent", "team"],
 )
-async def test_after_the_first_health_check_a_request_imports_nothing_more(
+async def test_soon_after_the_worker_serves_a_request_imports_nothing_more(
     tmp_path: Path,
     data_dir: Path,
     openai: OpenAIStandIn,
@@ -148,6 +148,7 @@ async def test_after_the_first_health_check_a_request_imports_nothing_more(
     assert chosen <= before
     assert not before & others
     assert "not warmed up" not in host.log()
+    assert "PUBLIC_URL" not in host.log()
 
 
 async def test_the_trigger_warms_up_and_its_faults_come_back_at_the_request(
@@ -207,8 +208,9 @@ async def test_a_service_that_is_down_ends_no_warm_up_and_is_the_requests_503(
     tmp_path: Path, data_dir: Path, http: aiohttp.ClientSession
 ) -> None:
     nobody = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_CHAT_MODEL": "gpt-nobody", "HISTORY_BACKEND": "off"}
-    async with probed(tmp_path, data_dir, nobody) as host:
+    async with probed(tmp_path, data_dir, nobody | {"AZURE_FUNCTIONS_ENVIRONMENT": "Production"}) as host:
         await asyncio.to_thread(host.wait_for, "warmed up in")
+        assert "Links in answers lead to the worker itself: set PUBLIC_URL" in host.log()
         status, answer = await ask(host, http, "/chat")  # a stream's status waits only about as long as the app tries
         assert status == 503, answer
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("POST", "/chat/streams", "POST /api/chat/stream"),
         ("POST", "/semantic-kernel/chats", "POST /api/semantic-kernel/chat"),
         ("GET", "/chat-history/12/message", "GET /api/chat-history/{id}/messages"),
-        ("PATCH", "/healt", "GET /api/health"),
+        ("PATCH", "/healt", "GET or HEAD /api/health"),
         ("POST", "/ag-ui/config", "GET /api/rag-chat/config"),
         ("POST", "/ai-chat/confi", "GET /api/ai-chat/config"),
         ("GET", "/" + "x" * 4000, "GET /api/openapi.json"),

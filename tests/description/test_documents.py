@@ -198,14 +198,18 @@ def test_the_swagger_document_has_nothing_that_came_after_it() -> None:
 
 
 def test_designers_do_not_offer_what_they_cannot_read() -> None:
-    hidden = {path for path, _, operation in operations(SWAGGER) if operation.get("x-ms-visibility") == "internal"}
+    hidden = {
+        path
+        for path, method, operation in operations(SWAGGER)
+        if method != "head" and operation.get("x-ms-visibility") == "internal"
+    }
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
     mcp = {"/mcp", "/mcp/oauth-protected-resource"}
     playground = {"/docs", "/playground/{digest}/{path}", "/playground/team", "/playground/begin", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
     responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel"}
-    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/content/{path}", *responses}
+    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", *responses}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

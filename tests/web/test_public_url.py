@@ -4,7 +4,7 @@ import pytest
 
 from shared.errors import NotConfigured
 from shared.settings import Settings
-from shared.web.public_url import base_url, known_url
+from shared.web.public_url import base_url, known_url, lacks_url
 
 
 @pytest.fixture(autouse=True)
@@ -93,3 +93,22 @@ def test_the_platforms_name_goes_before_the_requests(monkeypatch: pytest.MonkeyP
 def test_else_it_is_where_the_request_was_sent(host: str, url: str) -> None:
     assert known_url(None) is None
     assert base_url(None, "http", host) == url
+
+
+@pytest.mark.parametrize(
+    ("variables", "lacks"),
+    [
+        ({}, True),
+        ({"AZURE_FUNCTIONS_ENVIRONMENT": "Development"}, False),
+        ({"WEBSITE_HOSTNAME": "func.azurewebsites.net"}, False),
+    ],
+)
+def test_an_own_container_of_the_host_lacks_its_url(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], *, lacks: bool
+) -> None:
+    for name in ("AZURE_FUNCTIONS_ENVIRONMENT", "WEBSITE_HOSTNAME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert lacks_url(None) is lacks
+    assert not lacks_url("https://chat.contoso.com/api")
