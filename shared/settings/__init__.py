@@ -54,6 +54,7 @@ _PROBLEMS_OF = {
     "public_url": "should be a URL without user, query and fragment, such as https://chat.contoso.com/api",
     "rai_endpoint": "should be https://…, host:port or http://host:port",
     "link_hosts": "should be names of hosts with commas between, such as intranet.contoso.com, *.contoso.com",
+    "client_address_header": "should be the name of one header, such as X-Azure-SocketIP",
     "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
     **dict.fromkeys(
         ("documents_writers", "feedback_readers"),
@@ -70,7 +71,7 @@ _PROBLEMS_OF = {
 
 _OF_OTHERS = frozenset({"API_KEY", "RAG_MODE"})
 """Names that look misspelt and are in use elsewhere: in a shell that serves other programs too they are no mistake."""
-_LIMITS = ("CHAT_MAX_", "LIMIT_")
+_LIMITS = ("CHAT_MAX_", "LIMIT_", "TRUSTED_PROXIES")
 """Beginnings of names that only this app uses. One that is no setting is an error: a limit is never ignored."""
 _SHORT = 8
 """Names of up to so many characters are taken for misspelt with one mistake only."""

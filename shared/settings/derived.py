@@ -36,9 +36,9 @@ class AllFields(SettingsFields, PlatformFields):
         return bool(self.website_site_name)
 
     @property
-    def proxies(self) -> int:
-        """How many proxies are in front of the app."""
-        return int(self.in_azure) if self.trusted_proxies is None else self.trusted_proxies
+    def address_header(self) -> str | None:
+        """The header that names the address of a caller; None: none does."""
+        return self.client_address_header or ("X-Forwarded-For" if self.in_azure else None)
 
     @property
     def writers(self) -> frozenset[str]:

@@ -186,7 +186,8 @@ class SettingsFields(_Fields):
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)
-    """How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds."""
+    """How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds: streams say something
+    every 15, but a whole answer that may take longer, of a team too, has to be a run."""
     chat_max_tokens: int = Field(default=4096, ge=1, le=1_000_000)
     """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
     is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
@@ -326,10 +327,10 @@ class SettingsFields(_Fields):
     limit_backend: Literal["memory", "azure-table"] = "memory"
     """Where requests and tokens are counted: by each instance for itself, or by all of them, which tell each other
     through Azure Table Storage within seconds."""
-    trusted_proxies: int | None = Field(default=None, ge=0, le=10)
-    """How many proxies in front of the app append to `X-Forwarded-For`: the entry of the first of them is the address
-    of a caller who does not sign in. Absent: 1 in Azure, its own; elsewhere 0, and the header counts for nothing. Count
-    only what nobody can go around."""
+    client_address_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]{1,100}$")
+    """The header whose last entry is the address of a caller who does not sign in, such as `X-Azure-SocketIP` behind
+    Azure Front Door. Name only one that what is in front of the app writes, and that nobody can go around. Absent:
+    `X-Forwarded-For` in Azure, where the platform writes it; elsewhere the other end of the connection counts."""
     telemetry_content: bool = False
     """Whether traces contain questions and answers."""
     applicationinsights_connection_string: SecretStr | None = None

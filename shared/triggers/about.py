@@ -14,8 +14,8 @@ from shared.chat_types import Json
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.runtime.features import is_there
 from shared.settings import Settings
+from shared.triggers.budget import address_of
 from shared.triggers.door import Call, Open, Route
-from shared.triggers.warm_up import warm_up_soon
 from shared.web.public_url import known_url
 from shared.web.responses import json_response
 from shared.wire.described import Answer, Description, describes
@@ -32,12 +32,20 @@ class Part(TypedDict):
     detail: Annotated[str, Field(description="What it is, or what is wrong and what to do.")]
 
 
+class Address(TypedDict):
+    """What the app takes for the address of this caller, who has one budget with all of this address."""
+
+    address: Annotated[str, Field(description="An IPv4 address, or the first 64 bits of one of IPv6.")]
+    header: Annotated[str, Field(description="The header that says so; empty: the other end of the connection.")]
+
+
 class Health(TypedDict):
     """Whether the app can answer."""
 
     status: Literal["ok", "degraded", "unavailable"]
     parts: dict[str, Part]
     protocols: NotRequired[list[str]]
+    caller: NotRequired[Address]
     error: NotRequired[Annotated[str, Field(description="What is wrong with the settings.")]]
 
 
@@ -67,7 +75,7 @@ _document = partial(Description, errors=(InternalError,), visible=False)
         errors=(InternalError,),
     )
 )
-async def get_health(_request: Request) -> Response:
+async def get_health(request: Request) -> Response:
     """Get the health of the app.
 
     Whether the app can answer, and which part cannot.
@@ -79,12 +87,13 @@ async def get_health(_request: Request) -> Response:
     parts = await service.check()
     if service.settings.batches == "queue" and (runs := await app.get_runs()):
         parts["batches"] = await runs.check()
-    warm_up_soon()
+    header = service.settings.address_header
     usable = all(part.ok for part in parts.values() if part.needed)
     whole = all(part.ok for part in parts.values())
     body: dict[str, Json] = {
         "status": "ok" if whole else "degraded" if usable else "unavailable",
         "protocols": list[Json](PROTOCOLS),
+        "caller": {"address": address_of(request, header), "header": header or ""},
         "parts": {
             name: {"kind": part.kind, "ok": part.ok, "detail": part.detail, **part.facts}
             for name, part in parts.items()

@@ -1,6 +1,5 @@
 """Counts a request in the budget of its caller."""
 
-from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
@@ -10,10 +9,6 @@ from shared.budgets.ledger import Admission
 from shared.chat_types import Caller
 from shared.service import Service
 
-FORWARDED = "x-forwarded-for"
-"""Header to which a proxy, as Azure's front end, appends its client's address; those before come from that client.
-
-Sources: Azure Functions host, which changes nothing of it; App Service, 'client IP address'."""
 _SUBSCRIBER_BITS = 64
 """Leading bits of an IPv6 address that identify a subscriber, who can use all addresses with them (RFC 6177)."""
 
@@ -48,9 +43,7 @@ def show_limits(request: Request, response: Response) -> Response:
 
 def key_of(request: Request, service: Service, caller: Caller) -> str:
     """Return the key that tells the caller of a request from others."""
-    peer = request.client.host if request.client else ""
-    address = address_of(request.headers.getlist(FORWARDED), peer, service.settings.proxies)
-    return caller_key(caller, address)
+    return caller_key(caller, address_of(request, service.settings.address_header))
 
 
 def caller_key(caller: Caller, address: str) -> str:
@@ -58,17 +51,17 @@ def caller_key(caller: Caller, address: str) -> str:
     return caller.id or f"address:{address}"
 
 
-def address_of(forwarded: Sequence[str], peer: str, proxies: int) -> str:
-    """Return the address of the client; empty if unknown, so that all such requests share a budget.
+def address_of(request: Request, header: str | None) -> str:
+    """Return the address of the caller; empty if unknown, so that all such requests share a budget.
 
     Args:
-        forwarded: The values of the header `FORWARDED`, in order.
-        peer: The remote address of the connection; behind a proxy it is the last one's.
-        proxies: How many proxies in front of the app append to that header. What is before their entries is ignored:
-            the caller may have written it. A request with fewer entries has not come through all of them.
+        request: The request.
+        header: The one that what is in front of the app writes, or appends to: what is before the last entry may come
+            from the caller. The Functions host replaces `X-Forwarded-For` by one entry, and passes on other headers.
+            If the request lacks it, and without any, it is the other end of the connection.
     """
-    entries = ",".join(forwarded).split(",") if forwarded else []
-    said = entries[-proxies].strip() if 0 < proxies <= len(entries) else peer
+    entries = ",".join(request.headers.getlist(header or "")).split(",")
+    said = entries[-1].strip() if any(entries) else request.client.host if request.client else ""
     for text in (said, said.rpartition(":")[0].strip("[]"), said.strip("[]")):  # with a port, or without
         try:
             address = ip_address(text)

@@ -62,8 +62,8 @@ def forged(number: int) -> dict[str, str]:
 
 
 def through_proxy(address: str, number: int) -> dict[str, str]:
-    """The same behind a proxy, which appends the address that it sees."""
-    return forged(number) | {"X-Forwarded-For": f"10.0.0.{number}, {address}"}
+    """The same behind Front Door, which says what it sees in a header of its own."""
+    return forged(number) | {"X-Azure-SocketIP": address}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -71,7 +71,7 @@ async def behind_proxy(
     openai: OpenAIStandIn, data_dir: Path, concurrent: dict[str, str]
 ) -> AsyncGenerator[RunningHost]:
     """An app with a proxy that it trusts."""
-    settings = concurrent | {"LIMIT_CALLER_REQUESTS_PER_MINUTE": "3", "TRUSTED_PROXIES": "1"}
+    settings = concurrent | {"LIMIT_CALLER_REQUESTS_PER_MINUTE": "3", "CLIENT_ADDRESS_HEADER": "X-Azure-SocketIP"}
     async with limited(openai, data_dir, **settings) as app:
         yield app
 
@@ -336,14 +336,22 @@ async def test_an_answer_that_was_cut_says_so(
     assert b"CHAT_MAX_TOKENS" in received
 
 
-async def test_in_azure_an_anonymous_caller_brings_no_prompt_and_is_known_by_the_platforms_address(
+async def test_in_azure_an_anonymous_caller_brings_no_prompt_and_is_known_by_what_the_host_writes(
     openai: OpenAIStandIn, data_dir: Path, http: aiohttp.ClientSession
 ) -> None:
-    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="1", WEBSITE_SITE_NAME="func-contoso") as app:
-        for index, address in enumerate(("203.0.113.1:1", "203.0.113.2:1", "9.9.9.9, 203.0.113.1:2")):
-            async with http.post(app.url + "/chat", json=body(), headers={"X-Forwarded-For": address}) as response:
-                assert response.status == (429 if index == 2 else 200)
-        asked = body(context={"overrides": {"prompt_template": "You are a pirate."}})
-        async with http.post(app.url + "/chat", json=asked, headers={"X-Forwarded-For": "203.0.113.3:1"}) as response:
-            assert response.status == 403
-            assert "CHAT_CALLER_PROMPTS" in (await response.json())["error"]
+    async with limited(openai, data_dir, LIMIT_CALLER_REQUESTS_PER_MINUTE="2", WEBSITE_SITE_NAME="func-contoso") as app:
+        prompted = body(context={"overrides": {"prompt_template": "You are a pirate."}})
+        for number, (asked, status) in enumerate([(body(), 200), (prompted, 403), (body(), 429)]):
+            async with http.post(app.url + "/chat", json=asked, headers=forged(number)) as response:
+                assert response.status == status
+                if status == 403:
+                    assert "CHAT_CALLER_PROMPTS" in (await response.json())["error"]
+        async with http.get(app.url + "/health", headers=forged(9)) as response:
+            assert (await response.json())["caller"] == {"address": "127.0.0.1", "header": "X-Forwarded-For"}
+
+
+async def test_health_shows_the_address_that_the_named_header_says(
+    behind_proxy: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    async with http.get(behind_proxy.url + "/health", headers=through_proxy("2001:db8:1:2::9", 9)) as response:
+        assert (await response.json())["caller"] == {"address": "2001:db8:1:2::/64", "header": "X-Azure-SocketIP"}

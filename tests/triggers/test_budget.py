@@ -1,14 +1,22 @@
 """Whose budget a request is counted in."""
 
 import pytest
+from starlette.requests import Request
 
 from shared.chat_types import Caller
+from shared.errors import NotConfigured
 from shared.settings import Settings
 from shared.triggers.budget import address_of, caller_key
 
 
+def request(*values: str, header: str = "X-Azure-SocketIP") -> Request:
+    """Return a request of 10.0.0.1 with a header that comes so many times."""
+    headers = [(header.lower().encode(), value.encode()) for value in values]
+    return Request({"type": "http", "headers": headers, "client": ("10.0.0.1", 50_000)})
+
+
 @pytest.mark.parametrize(
-    ("forwarded", "address"),
+    ("values", "address"),
     [
         (["203.0.113.9:51034"], "203.0.113.9"),
         (["203.0.113.9"], "203.0.113.9"),
@@ -20,26 +28,26 @@ from shared.triggers.budget import address_of, caller_key
         (["::ffff:203.0.113.9"], "203.0.113.9"),
         (["203.0.113.9, "], ""),
         (["unknown"], ""),
+        ([""], "10.0.0.1"),
         ([], "10.0.0.1"),
     ],
 )
-def test_in_azure_only_what_the_platform_added_counts(forwarded: list[str], address: str) -> None:
-    assert address_of(forwarded, "10.0.0.1", 1) == address
+def test_the_last_entry_of_the_one_header_counts(values: list[str], address: str) -> None:
+    assert address_of(request(*values), "X-Azure-SocketIP") == address
 
 
-@pytest.mark.parametrize(
-    ("proxies", "address"),
-    [(0, "192.0.2.7"), (1, "203.0.113.3"), (2, "203.0.113.2"), (3, "203.0.113.1"), (4, "192.0.2.7")],
-)
-def test_the_entry_of_the_first_trusted_proxy_counts(proxies: int, address: str) -> None:
-    forwarded = ["203.0.113.1, 203.0.113.2", "203.0.113.3"]
-    assert address_of(forwarded, "192.0.2.7", proxies) == address
-
-
-def test_azure_is_the_one_proxy_that_is_trusted_unless_a_setting_says_more() -> None:
+def test_no_other_header_counts_and_none_where_the_platform_writes_none() -> None:
+    assert address_of(request("203.0.113.9", header="X-Forwarded-For"), "X-Azure-SocketIP") == "10.0.0.1"
+    assert address_of(request("203.0.113.9", header="X-Forwarded-For"), None) == "10.0.0.1"
     in_azure = {"WEBSITE_SITE_NAME": "contoso"}
-    assert [Settings.read(environment).proxies for environment in ({}, in_azure)] == [0, 1]
-    assert Settings.read(in_azure | {"TRUSTED_PROXIES": "2"}).proxies == 2
+    assert [Settings.read(one).address_header for one in ({}, in_azure)] == [None, "X-Forwarded-For"]
+    assert Settings.read(in_azure | {"CLIENT_ADDRESS_HEADER": "X-Real-IP"}).address_header == "X-Real-IP"
+
+
+@pytest.mark.parametrize("wrong", ["X-Real-IP, X-Forwarded-For", "X Real", "Ä", "x" * 101])
+def test_what_names_no_header_is_an_error(wrong: str) -> None:
+    with pytest.raises(NotConfigured, match="CLIENT_ADDRESS_HEADER: should be the name of one header"):
+        Settings.read({"CLIENT_ADDRESS_HEADER": wrong})
 
 
 def test_who_is_signed_in_has_one_budget_wherever_he_is() -> None:
