@@ -18,13 +18,13 @@ PAGE = ROOT / "docs" / "scale.md"
 BEGIN, END = "<!-- Made by `python -m bench.scale`. -->\n", "<!-- End of what it makes. -->\n"
 
 USERS = (1_000, 10_000, 100_000, 1_000_000)
-STREAMS = (1, 10, 50, 100)
+STREAMS = (1, 10, 30, 100, 200)
 SECONDS, TOKENS = 8.0, 300
 """Of an answer."""
 BUSY = 0.7
 """How much of a core may be in use."""
-AT_ONCE = 100
-"""Streams of an instance, `DEPLOY_HTTP_CONCURRENCY`."""
+AT_ONCE: dict[str, int] = json.loads((ROOT / "infra" / "requests-at-once.json").read_text())
+"""Streams of an instance, by its megabytes, where `DEPLOY_HTTP_CONCURRENCY` says nothing else."""
 INSTANCES = 1_000
 """Source: Azure Functions, 'Flex Consumption plan', the most instances of an app."""
 OPERATIONS = 20_000
@@ -81,7 +81,13 @@ def tables() -> str:
     parts = (
         (
             "One instance",
-            ["memory of an instance", "cores", "streams that fill 70 % of them", "MB with these"],
+            [
+                "memory of an instance",
+                "cores",
+                "streams that fill 70 % of them",
+                "MB with these",
+                "streams it is given",
+            ],
             _one(measured),
         ),
         ("Many users", ["users", *(f"{users:,}" for users in USERS)], _many(measured)),
@@ -103,7 +109,7 @@ def _one(measured: Measured) -> Iterator[list[str]]:
     for megabytes, cores in CORES.items():
         streams = streams_of(megabytes, measured)
         held = measured.first + streams * measured.each
-        yield [f"{megabytes:,} MB", f"{cores:g}", f"{streams:,}", f"{held:,.0f}"]
+        yield [f"{megabytes:,} MB", f"{cores:g}", f"{streams:,}", f"{held:,.0f}", f"{AT_ONCE[str(megabytes)]}"]
 
 
 def _many(measured: Measured) -> Iterator[list[str]]:
@@ -115,7 +121,9 @@ def _many(measured: Measured) -> Iterator[list[str]]:
     streams = [questions * SECONDS for questions in asked]
     yield row("questions a second", asked)
     yield row("streams open", streams)
-    yield row(f"instances at {AT_ONCE} streams", [math.ceil(one / AT_ONCE) for one in streams], INSTANCES)
+    for megabytes, most in AT_ONCE.items():
+        needed = [math.ceil(one / most) for one in streams]
+        yield row(f"instances of {int(megabytes):,} MB, at {most} streams", needed, INSTANCES)
     tokens = [questions * 60 * measured.model_tokens for questions in asked]
     yield row("model: thousands of tokens a minute", [one / 1_000 for one in tokens], MODEL / 1_000)
     yield row("model: deployments of a million tokens a minute", [math.ceil(one / MODEL) for one in tokens], 1)
@@ -126,10 +134,10 @@ def _many(measured: Measured) -> Iterator[list[str]]:
 
 
 def _costs(prices: dict[str, str]) -> Iterator[list[str]]:
-    for megabytes in (2048, 512):
+    for megabytes in (4096, 2048, 512):
         held = [SECONDS * megabytes / 1024 * float(prices["gigabyte second"]) * 1_000 / streams for streams in STREAMS]
         executions = float(prices["million executions"]) / 1_000
-        most = streams_of(megabytes, Measured.read())
+        most = AT_ONCE[str(megabytes)]
         costs = [f"${cost + executions:.4f}" for cost in held]
         yield [f"Flex, {megabytes:,} MB", *(c if n <= most else "–" for c, n in zip(costs, STREAMS, strict=True))]
 

@@ -272,10 +272,10 @@ param frontDoorId string = ''
 
 // --- The app ---------------------------------------------------------------------------------------------------------
 
-@minValue(1)
+@minValue(0)
 @maxValue(500)
-@description('How many requests one instance takes at once. Azure would give each open stream an instance of its own.')
-param httpConcurrency int = 100
+@description('How many requests one instance takes at once. 0: what its share of a core carries, 30 with 512 MB, 100 with 2,048, 200 with 4,096.')
+param httpConcurrency int = 0
 
 @description('Which packages are deployed beside those for chat: readers, agents, built-in, rai, with commas; or none of them.')
 param features string = 'readers,agents'
@@ -895,8 +895,13 @@ var firstMonth = empty(budgetStart) ? thisMonth : budgetStart
 var signIn = authMode != 'none'
 var clientId = byToken ? authClientId : ''
 
+// How many streams an instance carries, by its memory: measured in the Functions host under the share of a core that it has.
+var carried = loadJsonContent('requests-at-once.json')
+
 // By name; those that only Azure knows are empty here and added below, so that these names can be checked.
 var ownSettings = {
+  // Front Door's other header, X-Azure-ClientIP, may be written by callers. Where it can be gone around, neither counts.
+  CLIENT_ADDRESS_HEADER: !empty(frontDoorId) && length(visitors) == 1 ? 'X-Azure-SocketIP' : ''
   AzureWebJobsStorage__blobServiceUri: ''
   AzureWebJobsStorage__queueServiceUri: ''
   AzureWebJobsStorage__tableServiceUri: ''
@@ -954,7 +959,7 @@ module app 'modules/function-app.bicep' = {
     allowed: visitors
     frontDoorId: frontDoorId
     corsOrigins: origins
-    httpConcurrency: httpConcurrency
+    httpConcurrency: httpConcurrency > 0 ? httpConcurrency : carried[string(instanceMemory)]
     instanceMemory: instanceMemory
     maximumInstances: maximumInstances
     alwaysReadyInstances: alwaysReadyInstances

@@ -14,7 +14,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-PRICES = Path(__file__).resolve().parent.parent / "infra" / "prices.json"
+INFRA = Path(__file__).resolve().parent.parent / "infra"
+PRICES = INFRA / "prices.json"
+AT_ONCE = {
+    int(memory) / 1024: most for memory, most in json.loads((INFRA / "requests-at-once.json").read_text()).items()
+}
+"""How many requests an instance takes, by its gigabytes, where nothing else is chosen."""
 ANSWERS = (1_000, 10_000, 100_000)
 DAYS = 30
 MILLION = 1_000_000
@@ -39,8 +44,8 @@ class Use:
     """In how many hours of the day the answers come."""
     memory: float = 2
     """Gigabytes of an instance (`DEPLOY_INSTANCE_MEMORY`)."""
-    concurrency: int = 100
-    """Answers of an instance at once (`DEPLOY_HTTP_CONCURRENCY`)."""
+    concurrency: int = 0
+    """Answers of an instance at once (`DEPLOY_HTTP_CONCURRENCY`); 0: as many as its memory is given."""
     search: str = "basic"
     """Size of AI Search (`DEPLOY_SEARCH_SKU`)."""
     gigabytes: float = 10
@@ -104,7 +109,8 @@ def busy_seconds(use: Use) -> float:
     """
     day = use.hours * 3600
     open_on_average = use.answers * use.seconds / day
-    return day * max(1 - math.exp(-open_on_average), open_on_average / use.concurrency)
+    at_once = use.concurrency or AT_ONCE.get(use.memory) or sys.exit(f"Say --concurrency for {use.memory} GB.")
+    return day * max(1 - math.exp(-open_on_average), open_on_average / at_once)
 
 
 def _of_a_thousand(costs: dict[str, float], use: Use) -> float:

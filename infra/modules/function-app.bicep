@@ -153,6 +153,8 @@ resource appSettings 'Microsoft.Web/sites/config@2025-03-01' = {
       // The app signs in as the user-assigned identity of this id.
       AZURE_CLIENT_ID: identityClientId
       AzureWebJobsStorage__credential: 'managedidentity'
+      // The address without a path would show the host's own page.
+      AzureWebJobsDisableHomepage: 'true'
       AzureWebJobsStorage__clientId: identityClientId
       // The triggers' connection to the documents' account; the app's own clients read the addresses only.
       CONTENT_STORAGE__credential: 'managedidentity'

@@ -13,7 +13,6 @@ from tests.infra.snapshots import parameters
 from tests.infra.ways import WAYS
 
 DEFAULT_IS_RIGHT = {
-    "TRUSTED_PROXIES": "Azure's own is in front of the app, and nothing else here",
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "AUTH_ID_TOKENS": "front ends send access tokens; moreSettings",
     "APPROVERS": "who asked decides; others by moreSettings",
@@ -66,6 +65,7 @@ DEFAULT_IS_RIGHT = {
 
 PLATFORMS_OWN = {
     "AZURE_CLIENT_ID",
+    "AzureWebJobsDisableHomepage",
     "AzureWebJobsStorage__credential",
     "AzureWebJobsStorage__clientId",
     "CONTENT_STORAGE__credential",
@@ -181,3 +181,15 @@ def test_choices_of_the_deployment_are_no_settings_of_make_index() -> None:
     names = {one["value"].removeprefix("${").removesuffix("}") for one in given.values()}
     assert all(name.startswith(("DEPLOY_", "AZURE_")) for name in names)
     assert not names & READ
+
+
+def test_front_doors_own_header_names_the_caller_only_where_nothing_goes_around_it() -> None:
+    settings = Settings.read(app_settings("front-door"))
+    assert settings.address_header == "X-Azure-SocketIP"
+    for way in ("bearer", "large"):  # the second lets others in besides
+        assert Settings.read(app_settings(way) | {"WEBSITE_SITE_NAME": "func"}).address_header == "X-Forwarded-For"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_address_without_a_path_does_not_show_the_hosts_own_page(way: str) -> None:
+    assert app_settings(way)["AzureWebJobsDisableHomepage"] == "true"

@@ -47,11 +47,12 @@ def test_every_parameter_is_described() -> None:
 
 
 def test_one_instance_takes_many_requests_but_no_more_than_the_host_lets_in() -> None:
+    """As many as its share of a core carries: a quarter does not carry what a whole one does."""
     parameter = main_parameters()["httpConcurrency"]
     limits = json.loads((ROOT / "host.json").read_text())["extensions"]["http"]
-    triggers = app("bearer")["functionAppConfig"]["scaleAndConcurrency"]["triggers"]
-    assert triggers == {"http": {"perInstanceConcurrency": int(parameter.default or "")}}
-    assert 1 < int(parameter.default or "") <= limits["maxConcurrentRequests"]
+    scaling = [app(way)["functionAppConfig"]["scaleAndConcurrency"] for way in ("front-door", "bearer", "large")]
+    given = [(one["instanceMemoryMB"], one["triggers"]["http"]["perInstanceConcurrency"]) for one in scaling]
+    assert given == [(512, 30), (2048, 100), (4096, 200)]
     assert f"maxValue({limits['maxConcurrentRequests']})" in parameter.decorators
 
 
@@ -66,7 +67,8 @@ def test_flex_consumption_is_not_given_what_it_refuses(way: str) -> None:
     written = json.dumps(deployed(way)["resources"])
     for name in ("FUNCTIONS_WORKER_RUNTIME", "FUNCTIONS_EXTENSION_VERSION", '"WEBSITE_', "linuxFxVersion"):
         assert name not in written
-    restrictions = {"ipSecurityRestrictions", "ipSecurityRestrictionsDefaultAction"} if way == "large" else set[str]()
+    is_restricted = "allowedAddresses" in WAYS[way]
+    restrictions = {"ipSecurityRestrictions", "ipSecurityRestrictionsDefaultAction"} if is_restricted else set[str]()
     assert app(way)["siteConfig"].keys() == {"minTlsVersion", "cors"} | restrictions
 
 

@@ -55,8 +55,14 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
         "moreSettings": {"CHAT_AGENT": "Researcher", "CHAT_MAX_TOKENS": 800, "TELEMETRY_CONTENT": False},
     },
     "serverless": {"searchSku": "serverless"},
+    "front-door": {
+        "allowedAddresses": "AzureFrontDoor.Backend",
+        "frontDoorId": "77777777-7777-7777-7777-777777777777",
+        "instanceMemory": 512,
+    },
     "large": {
         "resourceGroupName": "rg-of-the-company",
+        "instanceMemory": 4096,
         "resourceGroupExists": True,
         "moreTags": {"cost-center": 4711},
         "names": {"plan": "plan-contoso"},

@@ -17,7 +17,9 @@ def test_the_page_has_what_the_program_prints() -> None:
 def test_instances_are_paid_for_the_time_in_which_they_answer_and_not_for_each_answer() -> None:
     assert busy_seconds(Use(1, seconds=6)) == pytest.approx(6, rel=0.01)
     assert busy_seconds(Use(100_000)) == pytest.approx(8 * 3600)  # one instance, all the time
-    assert busy_seconds(Use(10_000_000)) == pytest.approx(10_000_000 * 6 / 100)  # as many as the streams need
+    for memory, at_once in ((0.5, 30), (2, 100), (4, 200)):  # as many as the streams need
+        assert busy_seconds(Use(10_000_000, memory=memory)) == pytest.approx(10_000_000 * 6 / at_once)
+    assert busy_seconds(Use(10_000_000, concurrency=50)) == pytest.approx(10_000_000 * 6 / 50)
 
 
 def test_what_is_free_each_month_is_not_paid() -> None:
