@@ -114,6 +114,7 @@ LATE = {
     "shared.wire.openai_responses_shapes",
     "shared.wire.parts_encoder",
     "Stemmer",
+    "shared.runtime.core_yaml",
     "yaml",
 }
 

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from local.rai_service.patterns import MalformedPattern, Pattern, PatternSet, compile_pattern, compile_words
 from shared.guard import Side
+from shared.runtime.core_yaml import CoreLoader
 
 HARM_CATEGORY = "HARM_CATEGORY"
 _MOST_BYTES = 1_000_000
@@ -173,11 +174,11 @@ def _read_yaml(path: Path) -> object:
     except yaml.MarkedYAMLError as exc:
         line = f", line {exc.problem_mark.line + 1}" if exc.problem_mark else ""
         raise MalformedPolicy(f"{path}{line}: {exc.problem}.") from None
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, RecursionError, ValueError):
         raise MalformedPolicy(f"{path} is not YAML in UTF-8.") from None
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(CoreLoader):
     """YAML loader that refuses a key that is there twice; PyYAML would silently drop the rules of the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:

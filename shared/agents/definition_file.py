@@ -42,9 +42,11 @@ class DefinitionFile:
         """
         import yaml
 
+        from shared.runtime.core_yaml import CoreLoader
+
         text = self._text()
         try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            root = yaml.compose(text, Loader=CoreLoader)
             content = self._value(root, ()) if root else None
         except yaml.reader.ReaderError as exc:
             raise self._broken(text.count("\n", 0, exc.position), "a character that YAML does not allow") from exc

@@ -148,6 +148,11 @@ class Sandbox:
         """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
         return (await self._run(messages.PagesRead, messages.RecognizeTask([*numbers]), data)).pages
 
+    async def read_api(self, data: bytes, operations: list[str], without: str | None) -> tuple[list[bytes], list[str]]:
+        """Read an OpenAPI document: arguments and result of `tools.openapi.read_operations`, errors of `read`."""
+        read = await self._run(messages.ApiRead, messages.ApiTask(operations, without), data)
+        return read.operations, read.problems
+
     async def embed(self, texts: Sequence[str], *, questions: bool) -> bytes:
         """Make vectors of texts: as `embedding.embed`, errors of `read`."""
         task, data = messages.EmbedTask(questions), msgspec.msgpack.encode(texts)

@@ -42,6 +42,13 @@ class EmbedTask(msgspec.Struct, tag=True, frozen=True):
     """Whether they are questions; else they are passages."""
 
 
+class ApiTask(msgspec.Struct, tag=True, frozen=True):
+    """Read an OpenAPI document by `read_operations` of `shared.tools.openapi`, which is above this package."""
+
+    operations: list[str]
+    without: str | None
+
+
 class SplitTask(msgspec.Struct, tag=True, frozen=True):
     """Split texts into chunks. The bytes are the texts as MessagePack."""
 
@@ -73,9 +80,13 @@ class Parsers(IntEnum):
     """What reads all formats: a mail may have any of them attached."""
     SPLIT = 3
     """What reads plain text and splits texts: also a vocabulary of tokens."""
+    NONE = 4
+    """Nothing of these."""
 
 
-type Task = ReadTask | RenderTask | RecognizeTask | EmbedTask | SplitTask | SplitFilesTask
+type Single = ReadTask | ApiTask | RenderTask | RecognizeTask | EmbedTask | SplitTask
+"""A task with one result."""
+type Task = Single | SplitFilesTask
 
 
 _PARSERS = {".pdf": Parsers.PDF} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), Parsers.TEXT)
@@ -92,6 +103,8 @@ def parsers_for(task: Task) -> Parsers:
             return Parsers.SPLIT
         case EmbedTask():
             return Parsers.TEXT
+        case ApiTask():
+            return Parsers.NONE
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -112,6 +125,13 @@ class PagesRead(msgspec.Struct, tag=True, frozen=True):
     """The pages of a file."""
 
     pages: list[Page]
+
+
+class ApiRead(msgspec.Struct, tag=True, frozen=True):
+    """What `read_operations` returns."""
+
+    operations: list[bytes]
+    problems: list[str]
 
 
 class TextsSplit(msgspec.Struct, tag=True, frozen=True):
@@ -154,4 +174,4 @@ class FilesSplit(msgspec.Struct, tag=True, frozen=True):
     files: list[TextsSplit | Refused]
 
 
-type Reply = PagesRead | TextsSplit | FilesSplit | PagesRendered | TextsEmbedded | Refused
+type Reply = PagesRead | ApiRead | TextsSplit | FilesSplit | PagesRendered | TextsEmbedded | Refused

@@ -94,6 +94,7 @@ class _Server:
 _SERVER = _Server()
 _OF_TASKS: dict[type[messages.Task], _Server] = {
     messages.RecognizeTask: _Server("shared.reading.recognition"),
+    messages.ApiTask: _Server("shared.tools.openapi"),
     messages.EmbedTask: _Server("shared.reading.embedding"),
 }
 """Apart, since their libraries and models take more memory than a reader of other files may have."""

@@ -80,6 +80,8 @@ def main(models: str) -> None:
 @cache
 def _load(parsers: messages.Parsers) -> None:
     """Import parsers before the first reader that needs them is forked."""
+    if parsers is messages.Parsers.NONE:
+        return
     import chardet
 
     for module in _MODULES[parsers]:
@@ -154,10 +156,7 @@ def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
         return messages.Refused("takes too much memory to read; split it.", "limit")
 
 
-def _done(
-    task: messages.ReadTask | messages.RenderTask | messages.RecognizeTask | messages.EmbedTask | messages.SplitTask,
-    data: bytes,
-) -> messages.PagesRead | messages.PagesRendered | messages.TextsEmbedded | messages.TextsSplit:
+def _done(task: messages.Single, data: bytes) -> messages.Reply:
     match task:
         case messages.EmbedTask():
             from shared.reading.embedding import embed
@@ -172,6 +171,12 @@ def _done(
             from shared.reading.recognition import recognize
 
             return messages.PagesRead(recognize(data, task.numbers))
+        case messages.ApiTask():
+            try:
+                read = import_module("shared.tools.openapi").read_operations(data, task.operations, task.without)
+            except ValueError:
+                raise UnreadableError("is no OpenAPI document.") from None
+            return messages.ApiRead(*read)
         case messages.SplitTask():
             return _split(task, task.names[0], msgspec.msgpack.decode(data, type=list[str]))
         case messages.ReadTask():

@@ -5,15 +5,18 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import msgspec
+from yarl import URL
 
 from shared.chat_types import Json, RequestContext
+from shared.errors import Unavailable
 from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.reading import UnreadableError
+from shared.reading.sandbox import Sandbox
 from shared.tools import ToolResult
 from shared.tools.mcp_messages import digest_of, shortened
-from shared.tools.openapi import CannotUse, Operation, operation_of
+from shared.tools.openapi import Operation
 from shared.tools.sending import Connections, body_of
 from shared.tools.served import Offered
 from shared.tools.servers import Api
@@ -22,6 +25,8 @@ from shared.tools.signing_in import SignIn
 _FRESH_SECONDS = 3600.0
 """How long a document is used before it is read again."""
 _LARGEST_DOCUMENT = 2 * 1024 * 1024
+_MOST_MEMORY, _MOST_SECONDS = 512 * 1024 * 1024, 8.0
+"""Bytes and time that reading one may take."""
 _LONGEST_REFUSAL = 2_000
 """Maximum characters of an error response that the model is given."""
 _UNAUTHORIZED = 401
@@ -44,6 +49,7 @@ class ApiClient:
         self._folder = folder
         self._connections = connections
         self._sign_in = sign_in
+        self._sandbox = Sandbox(readers=1, memory=_MOST_MEMORY, seconds=_MOST_SECONDS)
 
     async def offered(self, context: RequestContext) -> tuple[Sequence[Offered], float]:  # noqa: ARG002 (all get the same)
         """Read the document; return its allowed operations, and for how many seconds they hold.
@@ -51,8 +57,16 @@ class ApiClient:
         Raises:
             ServiceFault: there is none, or it is none of OpenAPI 3.
         """
-        data = await self._document()
-        return await asyncio.to_thread(self._read, data), _FRESH_SECONDS
+        auth = self._api.auth
+        try:
+            operations, problems = await self._sandbox.read_api(
+                await self._document(), [*self._api.operations], auth.query or auth.header
+            )
+        except (UnreadableError, Unavailable):
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from None
+        for problem in problems:
+            _log.warning("%s.%s", self._api.name, problem)
+        return await asyncio.to_thread(self._offers, operations), _FRESH_SECONDS
 
     async def aclose(self) -> None:
         """Do nothing: no request leaves anything open."""
@@ -75,31 +89,26 @@ class ApiClient:
             raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
         return data
 
-    def _read(self, data: bytes) -> list[Offered]:
-        document = _parsed(data)
-        found: list[Offered] = []
-        for name in self._api.operations:
-            try:
-                operation = operation_of(document, name, self._api.auth.query or self._api.auth.header)
-            except CannotUse as why:
-                _log.warning("%s.%s cannot be used: %s", self._api.name, name, why)
-                continue
-            if operation:
-                call = partial(self._call, operation)
-                digest = digest_of(operation.definition())
-                found.append(
-                    Offered(name, operation.description, operation.schema, digest, call, reads=operation.reads)
-                )
-        return found
+    def _offers(self, operations: Sequence[bytes]) -> list[Offered]:
+        found = [msgspec.json.decode(operation, type=Operation) for operation in operations]
+        return [
+            Offered(
+                one.name, one.description, one.schema, digest_of(one.definition()), partial(self._call, one), one.reads
+            )
+            for one in found
+        ]
 
     async def _call(self, operation: Operation, arguments: Mapping[str, Json], context: RequestContext) -> ToolResult:
         call = operation.call(arguments)
+        base, _, fixed = self._api.url.partition("?")
+        url = base.rstrip("/") + call.path
+        if URL(url, encoded=True).origin() != URL(base).origin():
+            raise ServiceFault(Fault(Reason.NOT_ACCEPTED))
         credentials = await self._sign_in(context)
-        url, _, fixed = self._api.url.partition("?")
         headers = {"accept": "application/json, text/*;q=0.9, */*;q=0.1", **call.headers, **credentials.headers}
         async with self._connections.send(
             call.method,
-            url.rstrip("/") + call.path + (f"?{fixed}" if fixed else ""),
+            url + (f"?{fixed}" if fixed else ""),
             headers,
             [*call.query, *credentials.query.items()],
             call.body,
@@ -109,23 +118,6 @@ class ApiClient:
                 return ToolResult(shortened(text) or f"Done (HTTP {response.status}).")
             said = "" if response.status == _UNAUTHORIZED else f"\n{text[:_LONGEST_REFUSAL]}"
             return ToolResult(f"HTTP {response.status}{said}", is_error=True)
-
-
-def _parsed(data: bytes) -> dict[str, Json]:
-    """Parse a document in JSON or YAML; raise ServiceFault if it is none of OpenAPI 3."""
-    import yaml
-
-    try:
-        try:
-            document = msgspec.json.decode(data)
-        except msgspec.DecodeError:
-            document = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
-    except (yaml.YAMLError, UnicodeError, RecursionError, ValueError):
-        document = None
-    found = cast("dict[str, Json]", document) if isinstance(document, dict) else {}
-    if not str(found.get("openapi")).startswith("3."):
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
-    return found
 
 
 def _text(kind: str, body: bytes) -> str:

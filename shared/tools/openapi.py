@@ -1,5 +1,7 @@
 """Reads operations of an OpenAPI 3 document as tools. Sans-I/O; the document is a stranger's.
 
+`read_operations` works in a process of its own (`shared.reading.sandbox`): 30 kB of YAML can end a process.
+
 References lead within the document only. Bodies are JSON; parameters are in the path, the query and headers. The URL of
 the server is the agents file's, never the document's.
 
@@ -7,10 +9,10 @@ Source: OpenAPI Specification 3.0.4 and 3.1.1, 'Operation Object', 'Parameter Ob
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -21,6 +23,7 @@ from shared.tools.arguments import referred
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 _READING = frozenset({"get", "head"})
 _DEEPEST = 24
+_TOO_LARGE = "what it takes is too large or nested too deeply"
 _MOST_NODES = 5_000
 """Values of one operation's schema, with what references lead to."""
 _PLACES = frozenset({"path", "query", "header"})
@@ -31,27 +34,35 @@ _NOT_OURS = frozenset(
     }
 )
 """Headers that no parameter sets."""
+_NOT_THEIRS = re.compile(
+    r"(proxy|sec|x-forwarded|x-original|x-rewrite|x-remote|x-ms-client-principal)-.*|x-forwarded|x-original|x-host"
+    r"|x-(http-)?method(-override)?|.*-ip(-address)?|.*-client-ip-.*|keep-alive"
+)
+"""More of them: other methods, hosts and callers than those of the request, as servers and proxies read them."""
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_PATH = re.compile(r"/(?!/)[^\s\\?#\x00-\x20\x7f]*")
+_LARGEST_OPERATION = 100_000
+"""Bytes of an operation as JSON."""
 _BODY = "body"
+_JSON = "application/json"
 
 
 class CannotUse(Exception):
     """Why an operation cannot be a tool, as the end of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameter:
+class _Parameter(msgspec.Struct, frozen=True):
     name: str
     """Its name there, and for the model."""
     place: str
     """`path`, `query` or `header`."""
-    constant: Json = None
+    constant: Any = None
     """Its only value, which no model has to know; None: the model gives it."""
     is_joined: bool = False
     """Whether a list is one value with commas, and not repeated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """One request."""
 
     method: str
@@ -61,8 +72,7 @@ class Call:
     body: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One operation of a document."""
 
     name: str
@@ -70,7 +80,7 @@ class Operation:
     method: str
     path: str
     description: str
-    schema: dict[str, Json]
+    schema: dict[str, Any]
     """JSON schema of its arguments: its parameters by their names, and `body`."""
     parameters: tuple[_Parameter, ...]
     media_type: str | None
@@ -91,6 +101,8 @@ class Operation:
             "method": self.method,
             "path": self.path,
             "parameters": places,
+            # Digests that were pinned before stay: the type was not part of them.
+            **({} if self.media_type in (None, _JSON) else {"mediaType": self.media_type}),
         }
 
     def call(self, arguments: Mapping[str, Json]) -> Call:
@@ -101,7 +113,7 @@ class Operation:
         """
         path, query, headers = self.path, list[tuple[str, str]](), dict[str, str]()
         for one in self.parameters:
-            value = one.constant if one.constant is not None else arguments.get(one.name)
+            value: Json = one.constant if one.constant is not None else arguments.get(one.name)
             if value is None:
                 continue
             match one.place:
@@ -117,6 +129,59 @@ class Operation:
         if has_body and self.media_type:
             headers["content-type"] = self.media_type
         return Call(self.method.upper(), path, query, headers, msgspec.json.encode(body) if has_body else None)
+
+
+def load() -> None:
+    """Import what `read_operations` needs."""
+    from shared.runtime import core_yaml
+
+    core_yaml.parse(b"")
+
+
+def read_operations(data: bytes, names: Sequence[str], without: str | None) -> tuple[list[bytes], list[str]]:
+    """Read the operations of these names in a document in JSON or YAML.
+
+    Args:
+        data: The document.
+        names: The `operationId` of each.
+        without: As in `operation_of`.
+
+    Returns:
+        Each operation that can be used as JSON, and a sentence for each that cannot be.
+
+    Raises:
+        ValueError: the document is none of OpenAPI 3.
+    """
+    document = _parsed(data)
+    found, problems = list[bytes](), list[str]()
+    for name in names:
+        try:
+            operation = operation_of(document, name, without)
+        except CannotUse as why:
+            problems.append(f"{name} cannot be used: {why}")
+            continue
+        encoded = msgspec.json.encode(operation) if operation else b""
+        if len(encoded) > _LARGEST_OPERATION:
+            problems.append(f"{name} cannot be used: {_TOO_LARGE}")
+        elif encoded:
+            found.append(encoded)
+    return found, problems
+
+
+def _parsed(data: bytes) -> dict[str, Json]:
+    import yaml
+
+    from shared.runtime import core_yaml
+
+    document: Json = None
+    with suppress(yaml.YAMLError, UnicodeError, RecursionError, ValueError):
+        try:
+            document = msgspec.json.decode(data)
+        except msgspec.DecodeError:
+            document = core_yaml.parse(data)
+    if not isinstance(document, dict) or not str(document.get("openapi")).startswith("3."):
+        raise ValueError
+    return document
 
 
 def operation_of(document: Mapping[str, Json], name: str, without: str | None = None) -> Operation | None:
@@ -137,11 +202,13 @@ def operation_of(document: Mapping[str, Json], name: str, without: str | None = 
     if found is None:
         return None
     path, item, method, operation = found
+    if not _PATH.fullmatch(path) or {".", ".."} & {*re.split(r"[/\\]", unquote(path))}:
+        raise CannotUse("its path does not begin with one slash, or leads elsewhere")
     reader = _Reader(document)
     parameters, properties, required = list[_Parameter](), dict[str, Json](), list[Json]()
     for one in _all_parameters(reader, item, operation):
         parameter, schema = _parameter(one)
-        if parameter is None or parameter.name == without:
+        if parameter is None or (without and parameter.name.lower() == without.lower()):
             continue
         if parameter.name in properties or parameter.name == _BODY:
             raise CannotUse(f"two of its parameters are called {parameter.name}")
@@ -178,7 +245,7 @@ class _Reader:
         """
         self._left -= 1
         if self._left < 0 or depth > _DEEPEST:
-            raise CannotUse("what it takes is too large or nested too deeply")
+            raise CannotUse(_TOO_LARGE)
         if isinstance(value, list):
             return [self.resolved(item, within, depth + 1) for item in value]
         if not isinstance(value, dict):
@@ -226,7 +293,7 @@ def _all_parameters(reader: _Reader, item: dict[str, Json], operation: dict[str,
 def _parameter(told: dict[str, Json]) -> tuple[_Parameter | None, Json]:
     """Read a parameter, and the schema of its values; None if it is one that is left out."""
     name, place, schema = str(told.get("name")), str(told.get("in")), told.get("schema")
-    is_ours = place in _PLACES and not (place == "header" and name.lower() in _NOT_OURS)
+    is_ours = place in _PLACES and not (place == "header" and _is_not_theirs(name))
     if not is_ours or not isinstance(schema, dict):
         if told.get("required") is True and place != "header":
             raise CannotUse(f"its parameter {name} is in a place or a form that is not supported")
@@ -240,6 +307,12 @@ def _parameter(told: dict[str, Json]) -> tuple[_Parameter | None, Json]:
     return _Parameter(name, place, only, is_joined), described
 
 
+def _is_not_theirs(header: str) -> bool:
+    """Whether no parameter may set a header. Servers may take `_` for `-`."""
+    name = header.lower().replace("_", "-")
+    return name in _NOT_OURS or bool(_NOT_THEIRS.fullmatch(name)) or not _HEADER_NAME.fullmatch(header)
+
+
 def _add_body(
     reader: _Reader, operation: dict[str, Json], properties: dict[str, Json], required: list[Json]
 ) -> str | None:
@@ -249,7 +322,7 @@ def _add_body(
     kinds = content if isinstance(content, dict) else {}
     for kind, media in kinds.items():
         essence = kind.partition(";")[0].strip().lower()
-        if essence == "application/json" or essence.endswith("+json"):
+        if essence == _JSON or essence.endswith("+json"):
             schema = media.get("schema") if isinstance(media, dict) else None
             properties[_BODY] = schema if isinstance(schema, dict) else {}
             required += [_BODY] if body.get("required") is True else []

@@ -112,3 +112,10 @@ def test_a_task_without_a_model_says_so(tmp_path: Path) -> None:
     file.write_text("name: blind\nwithout_model: [protected_material]\n")
     [found] = findings(load_policy(file), Side.PROMPT, "Oh, great")
     assert (found.kind, found.result, found.detected, found.blocking) == ("PROTECTED_MATERIAL", "NoModel", False, False)
+
+
+def test_words_such_as_no_and_on_need_no_quotes(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    detection = "{block_prompt: true, block_completion: true, words: [no, on, 10:30]}"
+    file.write_text(f"name: a\ndetections: {{jailbreak: {detection}}}", encoding="utf-8")
+    assert "JAILBREAK" in load_policy(file).tasks

@@ -12,7 +12,7 @@ from yarl import URL
 from shared.tools import WrongArguments
 from shared.tools.servers import Api as ApiDefinition
 from tests.test_architecture import ROOT
-from tests.tools.listening import Api
+from tests.tools.listening import Api, Listening
 from tests.tools.serving import call, tool_servers, tools_of
 
 SAMPLES = ROOT / "samples" / "workflows"
@@ -251,3 +251,102 @@ async def test_a_document_that_would_grow_without_end_is_not_followed(api: Api, 
     grown = DOCUMENT.replace("    Ticket:\n", schemas).replace("schemas/Line", "schemas/s0")
     async with tool_servers(tickets(api, tmp_path, grown)) as servers:
         assert [*await tools_of(servers, "tickets.*")] == ["tickets.read", "tickets.remove"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "@{other}/steal",
+        "//{other}/steal",
+        ":1@{other}/steal",
+        "\\\\{other}/steal",
+        "steal",
+        "/a/../../x",
+        "/a/%2e%2e/x",
+    ],
+)
+async def test_a_path_that_leads_elsewhere_is_no_operation_and_no_key_is_sent_there(
+    api: Api, tmp_path: Path, path: str
+) -> None:
+    async with Listening() as other:
+        host = other.endpoint.removeprefix("http://")
+        text = json.dumps({"openapi": "3.0.0", "paths": {path.format(other=host): {"get": {"operationId": "read"}}}})
+        named = tickets(api, tmp_path, text, url=api.endpoint, auth={"key": "API_KEY"})
+        async with tool_servers(named, keys={"API_KEY": "s3cret"}) as servers:
+            for tool in (await tools_of(servers, "tickets.*")).values():
+                await call(tool)
+            assert not other.sent
+            assert not api.sent
+            assert "read: it is not there." in (await servers.check()).detail
+
+
+async def test_a_header_that_changes_who_calls_or_what_is_called_is_not_the_documents_to_set(
+    api: Api, tmp_path: Path
+) -> None:
+    names = ("X-HTTP-Method-Override", "x_http_method", "X-Forwarded-For", "X-Original-URL", "X-Real-IP", "Bad name")
+    asked: list[Any] = [{"name": name, "in": "header", "schema": {"enum": ["DELETE"]}} for name in names]
+    asked += [{"name": "x-key", "in": "header", "schema": {"type": "string"}}]
+    asked += [{"name": "X-Request-Id", "in": "header", "schema": {"type": "string"}}]
+    text = json.dumps({"openapi": "3.0.0", "paths": {"/a": {"get": {"operationId": "read", "parameters": asked}}}})
+    named = tickets(api, tmp_path, text, auth={"key": "API_KEY", "header": "X-Key"})
+    async with tool_servers(named, keys={"API_KEY": "s3cret"}) as servers:
+        read = (await tools_of(servers, "tickets.*"))["tickets.read"]
+        request: Any = {"X-Request-Id": "1"}
+        await call(read, **request)
+    assert read.definition.parameters["properties"] == {"X-Request-Id": {"type": "string"}}
+    [sent] = api.sent
+    assert not {name.lower() for name in names} & {name.lower() for name in sent.headers}
+    assert [value for name, value in sent.headers.items() if name.lower() == "x-key"] == ["s3cret"]
+
+
+async def test_a_pin_covers_the_media_type_of_the_body(api: Api, tmp_path: Path) -> None:
+    digests: list[str] = []
+    for kind in ("application/json", "application/merge-patch+json"):
+        async with tool_servers(tickets(api, tmp_path, DOCUMENT.replace("application/json", kind))) as servers:
+            digests.append((await tools_of(servers, "tickets.*"))["tickets.create"].digest)
+    assert digests[0] != digests[1]
+    assert digests[0] == "0e273337382181b49867e2353ad782be501310c7f2ab143a5337b8bfca5e26da", "a pin of before holds"
+
+
+async def test_words_of_yaml_are_texts_by_the_rules_of_1_2(api: Api, tmp_path: Path) -> None:
+    text = """
+openapi: 3.0.0
+x-shared: &shared {type: string}
+paths:
+  /a:
+    get:
+      operationId: read
+      parameters:
+        - {name: country, in: query, schema: {<<: *shared, enum: [NO, on, YES, 2026-01-01, "no", 1:30, 1_0]}}
+        - {name: number, in: query, schema: {enum: [010, 0o10, 0x10, -3, 1.5, 1e3, .5, true, null, ~]}}
+"""
+    async with tool_servers(tickets(api, tmp_path, text)) as servers:
+        read = (await tools_of(servers, "tickets.*"))["tickets.read"]
+        await call(read, country="NO")
+    properties: Any = read.definition.parameters["properties"]
+    assert properties["country"]["enum"] == ["NO", "on", "YES", "2026-01-01", "no", "1:30", "1_0"]
+    assert properties["country"]["type"] == "string"
+    assert properties["number"]["enum"] == [10, 8, 16, -3, 1.5, 1000.0, 0.5, True, None, None]
+    assert api.sent[0].path == "/v1/a?country=NO"
+
+
+MERGES = "x0: &x0 {k: v}\n" + "".join(f"x{n}: &x{n} {{<<: [*x{n - 1}, *x{n - 1}], k{n}: v}}\n" for n in range(1, 31))
+LAUGHS = "x0: &x0 [v]\n" + "".join(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]\n" for n in range(1, 31))
+READ = "  /a: {get: {operationId: read, parameters: [{name: a, in: query, schema: {enum: %s}}]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        (f"openapi: 3.0.0\npaths: {'[' * 100_000}", False),
+        (f"openapi: 3.0.0\npaths: {'{a: ' * 50_000}", False),
+        (f"openapi: 3.0.0\n{MERGES}paths:\n{READ % '[*x30]'}", True),
+        (f"openapi: 3.0.0\n{LAUGHS}paths:\n{READ % '*x30'}", False),
+    ],
+    ids=["lists", "mappings", "merges", "laughs"],
+)
+async def test_a_document_that_would_end_or_hold_the_app_ends_its_reader(
+    api: Api, tmp_path: Path, text: str, offered: bool
+) -> None:
+    async with tool_servers(tickets(api, tmp_path, text)) as servers:
+        assert bool(await tools_of(servers, "tickets.*")) == offered
