@@ -36,6 +36,51 @@ def problem_in(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> str
         return "The arguments cannot be checked: they or their schema are nested too deeply."
 
 
+def for_models(schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a schema as OpenAI takes it: objects have `properties` and lists `items`, and nothing is null.
+
+    At its top there are no alternatives: what they name are arguments, and the whole schema is checked with each call.
+    """
+    whole = _for_models({key: value for key, value in schema.items() if key not in ("enum", "const", "not")})
+    own = whole["properties"] = dict(_mapping(whole.get("properties")))
+    for part in (part for key in _PARTS for part in _listed(whole, key)):
+        for name, value in _mapping(_mapping(part).get("properties")).items():
+            own.setdefault(name, value)
+    return {key: value for key, value in whole.items() if key not in _PARTS}
+
+
+def _for_models(schema: Json) -> dict[str, Json]:
+    made: dict[str, Json] = {}
+    for key, value in _mapping(schema).items():
+        if key in _OF_NAMES:
+            made[key] = {name: _part(one) for name, one in _mapping(value).items()}
+        elif key in (*_PARTS, "prefixItems") and isinstance(value, list):
+            made[key] = [_part(one) for one in value]
+        elif key in _WITHIN:
+            made |= {} if value is None else {key: _part(value)}
+        elif value is not None or key in ("const", "default"):
+            made[key] = value
+    kinds = made.get("type")
+    for kind, key in (("object", "properties"), ("array", "items")):
+        if kind in (kinds if isinstance(kinds, list) else [kinds]):
+            made.setdefault(key, {})
+    return made
+
+
+def _part(schema: Json) -> Json:
+    return schema if isinstance(schema, bool | list) else _for_models(schema)
+
+
+def _mapping(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+_PARTS = ("allOf", "anyOf", "oneOf")
+_OF_NAMES = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_WITHIN = frozenset({"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"})
+"""Keywords whose values are schemas: lists of them, mappings of names to them, and one."""
+
+
 class _Check:
     def __init__(self, root: Mapping[str, Json]) -> None:
         self._root = root

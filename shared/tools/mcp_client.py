@@ -6,8 +6,9 @@ session for each turn, which is ended some time after its last request.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
+from typing import Any, cast
 
 import msgspec
 
@@ -20,6 +21,7 @@ from shared.tools.mcp_messages import (
     LEGACY,
     UNSUPPORTED_VERSION,
     CallResult,
+    ListedTool,
     RpcError,
     ToolPage,
     defined,
@@ -33,6 +35,8 @@ from shared.tools.mcp_transport import McpTransport, RpcFailure, Session, Sessio
 from shared.tools.served import Offered
 
 _MOST_PAGES = 20
+_LARGEST_DEFINITION = 200_000
+"""Bytes of a tool's definition."""
 _IDLE_SECONDS = 60.0
 """How long a session is kept after its last request."""
 _FRESH_SECONDS = 300.0
@@ -57,10 +61,12 @@ class McpClient:
 
     Args:
         transport: What messages to it are sent by.
+        allowed: Names of the tools that agents may have; others are not looked at.
     """
 
-    def __init__(self, transport: McpTransport) -> None:
+    def __init__(self, transport: McpTransport, allowed: Collection[str]) -> None:
         self._transport = transport
+        self._allowed = allowed
         self._is_legacy = False
         self._sessions: dict[str, Session] = {}
         """By the id of the turn; by an empty id if the server keeps none."""
@@ -74,22 +80,33 @@ class McpClient:
         try:
             tools, seconds = await self._list(context)
         except RpcFailure as failure:
-            _log.warning("a tool server refuses to list its tools: error %d", failure.error.code)
+            _log.warning("a tool server refuses to list its tools: error %s", failure.error.code)
             raise ServiceFault(Fault(Reason.NOT_ACCEPTED)) from None
-        return [offered for tool in tools if (offered := self._offered(tool))], seconds
+        # In a thread: a hundred tools may have megabytes.
+        return await asyncio.to_thread(lambda: [offered for raw in tools if (offered := self._offered(raw))]), seconds
 
-    def _offered(self, tool: Mapping[str, Json]) -> Offered | None:
+    def _offered(self, raw: msgspec.Raw) -> Offered | None:
         """Make an offer of a definition; None if it is none that can be used."""
-        name, description, schema = tool.get("name"), tool.get("description") or "", tool.get("inputSchema")
-        if not (isinstance(name, str) and isinstance(description, str) and isinstance(schema, dict)):
+        name = decoded(raw, ListedTool).name
+        if not isinstance(name, str) or name not in self._allowed:
             return None
+        if memoryview(raw).nbytes > _LARGEST_DEFINITION:
+            _log.warning("%s is not offered: its definition is over %d bytes", name, _LARGEST_DEFINITION)
+            return None
+        tool = decoded(raw, dict[str, Any])
+        description = tool.get("description") or ""
+        told: Any = tool.get("inputSchema") or {}
+        if not (isinstance(description, str) and isinstance(told, dict)):
+            return None
+        schema: dict[str, Json] = {"type": "object"}
+        schema |= {key: value for key, value in cast("dict[str, Json]", told).items() if value is not None}
         repeated = header_parameters(schema)
         if repeated is None:
             return None
         call = partial(self._call, name, repeated)
         return Offered(name, description, schema, digest_of(defined(tool)), call)
 
-    async def _list(self, context: RequestContext) -> tuple[list[dict[str, Json]], float]:
+    async def _list(self, context: RequestContext) -> tuple[list[msgspec.Raw], float]:
         if not self._is_legacy:
             try:
                 return await self._pages(context, None)
@@ -127,7 +144,7 @@ class McpClient:
         except RpcFailure as failure:
             if failure.error.code in (HEADER_MISMATCH, UNSUPPORTED_VERSION):
                 return ToolResult("The tool has changed: it can be used with the next question.", is_error=True)
-            return ToolResult(shortened(failure.error.message) or "The server refused the call.", is_error=True)
+            return ToolResult(shortened(failure.error.message or "") or "The server refused the call.", is_error=True)
         result = decoded(raw, CallResult)
         if result.result_type == "input_required":
             asked = result.question()
@@ -136,7 +153,10 @@ class McpClient:
                 "the user yourself what it needs to know, or do without it." + (f" It asks: {asked}" if asked else ""),
                 is_error=True,
             )
-        return ToolResult(result.text(), is_error=result.is_error)
+        try:
+            return ToolResult(result.text(), is_error=result.is_error is True)
+        except (msgspec.DecodeError, UnicodeError):
+            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from None
 
     async def aclose(self) -> None:
         """End the sessions."""
@@ -144,13 +164,13 @@ class McpClient:
             self._end(session)
         await self._transport.settle()
 
-    async def _pages(self, context: RequestContext, session: Session | None) -> tuple[list[dict[str, Json]], float]:
-        tools: list[dict[str, Json]] = []
+    async def _pages(self, context: RequestContext, session: Session | None) -> tuple[list[msgspec.Raw], float]:
+        tools: list[msgspec.Raw] = []
         cursor, seconds = None, _FRESH_SECONDS
         for _ in range(_MOST_PAGES):
             params: dict[str, Json] = {"cursor": cursor} if cursor else {}
             page = decoded(await self._transport.ask("tools/list", params, context, session), ToolPage)
-            tools += page.tools
+            tools += page.tools or ()
             if page.ttl_ms is not None:
                 seconds = page.ttl_ms / 1000
             cursor = page.next_cursor

@@ -31,13 +31,15 @@ _PLAIN = re.compile(r"(?!=\?base64\?)[!-~]([ -~]*[!-~])?|")
 _MOST_BLOCKS = 100
 _MOST_TEXT = 50_000
 """Characters of a result that the model gets."""
+_LARGEST_COMPARED = 4 * _MOST_TEXT
+"""Bytes of structured content that is compared with what the blocks say: a longer one is all that the model gets."""
 
 
 class RpcError(msgspec.Struct, frozen=True):
     """An error that a server answers with."""
 
-    code: int = 0
-    message: str = ""
+    code: int | None = None
+    message: str | None = None
     data: Any = None
 
 
@@ -54,60 +56,69 @@ class Incoming(msgspec.Struct, frozen=True):
 class ToolPage(msgspec.Struct, frozen=True, rename="camel"):
     """A page of the list of tools."""
 
-    tools: list[dict[str, Any]]
+    tools: list[msgspec.Raw] | None
     next_cursor: str | None = None
     ttl_ms: float | None = None
 
 
+class ListedTool(msgspec.Struct, frozen=True):
+    """As much of a tool's definition as tells which one it is."""
+
+    name: Any = None
+
+
 class _Resource(msgspec.Struct, frozen=True, rename="camel"):
-    uri: str = ""
-    mime_type: str = ""
+    uri: str | None = None
+    mime_type: str | None = None
     text: str | None = None
-    blob: str | None = None
 
 
 class _Block(msgspec.Struct, frozen=True, rename="camel"):
-    type: str = ""
-    text: str = ""
-    data: str = ""
-    mime_type: str = ""
-    uri: str = ""
-    name: str = ""
+    type: str | None = None
+    text: str | None = None
+    data: msgspec.Raw = msgspec.Raw()
+    json: msgspec.Raw = msgspec.Raw()
+    mime_type: str | None = None
+    uri: str | None = None
+    name: str | None = None
     resource: _Resource | None = None
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    params: dict[str, Any] = {}
+    params: dict[str, Any] | None = None
 
 
 class CallResult(msgspec.Struct, frozen=True, rename="camel"):
-    """The result of a call."""
+    """The result of a call. What is not needed, and what is longer than a model gets, is not parsed."""
 
-    content: list[_Block] = []
-    structured_content: Any = None
-    is_error: bool = False
-    result_type: str = "complete"
-    input_requests: dict[str, _Asked] = {}
+    content: list[msgspec.Raw] | None = None
+    structured_content: msgspec.Raw = msgspec.Raw()
+    is_error: bool | None = None
+    result_type: str | None = None
+    input_requests: dict[str, _Asked] | None = None
 
     def text(self) -> str:
         """Make the text for the model: the structured content first, then what the blocks say beside it.
 
         Nothing that is linked is fetched, and images are only named: a model gets no image as the result of a call.
+
+        Raises:
+            msgspec.ValidationError: a block is none.
         """
-        parts: list[str] = []
-        if self.structured_content is not None:
-            parts.append(msgspec.json.encode(self.structured_content).decode())
-        for block in self.content[:_MOST_BLOCKS]:
-            said = _said(block)
-            if said and (self.structured_content is None or not _is(said, self.structured_content)):
+        structured, content = _compact(self.structured_content), self.content or []
+        parts = [structured] if structured else []
+        value = msgspec.json.decode(structured) if 0 < len(structured) <= _LARGEST_COMPARED else None
+        for raw in content[:_MOST_BLOCKS]:
+            said = _said(msgspec.json.decode(raw, type=_Block))
+            if said and not (structured and _is(said, value)):
                 parts.append(said)
-        if (more := len(self.content) - _MOST_BLOCKS) > 0:
+        if (more := len(content) - _MOST_BLOCKS) > 0:
             parts.append(f"[{more} more parts are left out]")
         return shortened("\n".join(parts)) or "[an empty result]"
 
     def question(self) -> str:
         """What the server asks the user before it goes on, shortened; empty if it does not say."""
-        messages = (asked.params.get("message") for asked in self.input_requests.values())
+        messages = ((asked.params or {}).get("message") for asked in (self.input_requests or {}).values())
         return " ".join(message for message in messages if isinstance(message, str))[:500]
 
 
@@ -196,22 +207,35 @@ def _declared(schema: Mapping[str, Json], path: tuple[str, ...]) -> Iterator[tup
 def _said(block: _Block) -> str:
     match block.type:
         case "text":
-            return block.text
+            return block.text or ""
+        case "json":
+            return _compact(block.json) or _compact(block.data)
         case "resource" if block.resource and block.resource.text is not None:
-            return f"{block.resource.uri}\n{block.resource.text}"
+            return f"{block.resource.uri or ''}\n{block.resource.text}"
         case "resource_link":
-            return f"[a link: {block.name} {block.uri}]"
+            return f"[a link: {block.name or ''} {block.uri or ''}]"
         case "image" | "audio" | "resource":
-            kind = block.mime_type or (block.resource.mime_type if block.resource else "")
+            kind = block.mime_type or (block.resource and block.resource.mime_type) or ""
             return f"[{block.type} {kind}, which is not shown]"
         case _:
             return ""
+
+
+def _compact(raw: msgspec.Raw) -> str:
+    """Write JSON without spaces if it is short, else as it is; empty if there is none."""
+    data = bytes(raw)
+    if data in (b"", b"null"):
+        return ""
+    short = msgspec.json.encode(msgspec.json.decode(data)) if len(data) <= _LARGEST_COMPARED else data
+    return short.decode("utf-8", "replace")
 
 
 def _is(text: str, value: Any) -> bool:  # noqa: ANN401 (any JSON)
     """Whether a text is a value, or its JSON: servers give it for older clients, and wrap a text as `result`."""
     if value == {"result": text}:
         return True
+    if value is None or len(text) > _LARGEST_COMPARED:
+        return False
     try:
         return msgspec.json.decode(text) == value
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -5,7 +5,7 @@ A server that asks back in its answer is refused: nobody is there to answer it.
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -114,12 +114,10 @@ class McpTransport:
         """Send a notification.
 
         Raises:
-            ServiceFault: the server does not take it.
+            ServiceFault: the server cannot be reached.
         """
         body = msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})
-        async with aclosing(self._messages(body, context, session, {})) as messages:
-            async for _ in messages:
-                pass
+        await self._tell(body, context, session)
 
     async def end(self, session: Session) -> None:
         """End a session."""
@@ -144,9 +142,15 @@ class McpTransport:
         """Wait until all that is done aside has ended."""
         await asyncio.gather(*self._aside)
 
-    async def _messages(
+    async def _tell(self, body: bytes, context: RequestContext, session: Session) -> None:
+        """Send a message that has no answer. Whatever a server answers all the same counts for nothing."""
+        async with self._post(body, context, session, {}):
+            pass
+
+    @asynccontextmanager
+    async def _post(
         self, body: bytes, context: RequestContext, session: Session | None, more: Mapping[str, str]
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
         credentials = await self._sign_in(context)
         headers = {
             "accept": "application/json, text/event-stream",
@@ -158,6 +162,12 @@ class McpTransport:
         async with self._connections.send("POST", self._url, headers, [*credentials.query.items()], body) as response:
             if session is not None and (named := response.headers.get("mcp-session-id")):
                 session.id = named
+            yield response
+
+    async def _messages(
+        self, body: bytes, context: RequestContext, session: Session | None, more: Mapping[str, str]
+    ) -> AsyncGenerator[Incoming]:
+        async with self._post(body, context, session, more) as response:
             kind = response.content_type
             if response.status >= 400:
                 yield await _refusal(response, kind, session)
@@ -178,9 +188,7 @@ class McpTransport:
             answer["result"] = {}
         else:
             answer["error"] = {"code": _NOT_HERE, "message": "This client answers no requests: nobody can be asked."}
-        async with aclosing(self._messages(msgspec.json.encode(answer), context, session, {})) as messages:
-            async for _ in messages:
-                pass
+        await self._tell(msgspec.json.encode(answer), context, session)
 
 
 def _session_headers(session: Session) -> dict[str, str]:

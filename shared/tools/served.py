@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import replace
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -14,12 +15,14 @@ from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, RequestContext
 from shared.outbound.faults import ErrorTable, Fault, Reason, ServiceFault
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
-from shared.tools.arguments import problem_in
+from shared.tools.arguments import for_models, problem_in
 from shared.tools.definitions import function_name
 from shared.tools.servers import AllowedTool, Api, ToolServer
 
 _LISTING_SECONDS = 10.0
 """Time limit for a server's list of tools: turns wait for it."""
+_SLOW_SECONDS = 1.0
+"""How long a turn waits for it if the server took too long the last time."""
 _DOWN_SECONDS = 15.0
 """How long a server that is down gets no further request."""
 _CHECKED_SECONDS = 30.0
@@ -74,14 +77,19 @@ class Source(Protocol):
 class _Listing:
     """What a server offered at the last request for its tools."""
 
-    offered: Mapping[str, Offered] = field(default_factory=dict[str, Offered])
+    tools: Sequence[Tool] = ()
+    problems: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why a tool that agents may have is not among them, by its name."""
     asked: float = -math.inf
     """Time of that request, on the event loop's clock."""
     until: float = -math.inf
     """Time of the next request, on the same clock."""
     problem: str = ""
     """Why there is nothing; empty: there is."""
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    is_slow: bool = False
+    """Whether that is because the server took too long: it is asked aside then, while turns go on."""
+    asking: asyncio.Task[None] | None = None
+    """The request that is going on, or the last one."""
 
 
 class Served:
@@ -105,12 +113,7 @@ class Served:
 
     async def tools(self, context: RequestContext) -> list[Tool]:
         """Return the tools that agents may have now; none if the server is down."""
-        listing = await self._listing(context)
-        return [
-            self._tool(allowed, listing.offered[name])
-            for name, allowed in self._definition.allowed.items()
-            if name in listing.offered and not self._problem(allowed, listing.offered[name])
-        ]
+        return [*(await self._listing(context)).tools]
 
     async def state(self, context: RequestContext) -> tuple[str, str]:
         """Say what is wrong, or nothing, and what is offered."""
@@ -119,13 +122,15 @@ class Served:
         listing = await self._listing(context, _CHECKED_SECONDS)
         allowed = self._definition.allowed
         problems = [listing.problem] if listing.problem else []
-        for name, one in allowed.items() if not listing.problem else ():
-            problem = self._problem(one, listing.offered[name]) if name in listing.offered else "it is not there"
-            problems += [f"{name}: {problem}."] if problem else []
+        problems += [f"{name}: {problem}." for name, problem in listing.problems.items()]
         return " ".join(problems), f"{len(allowed)} tools."
 
     async def aclose(self) -> None:
         """End what is open."""
+        asking = [listing.asking for listing in self._listings.values() if listing.asking]
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         await self._source.aclose()
 
     async def _listing(self, context: RequestContext, age: float = 0) -> _Listing:
@@ -137,41 +142,64 @@ class Served:
         listing = self._listings.setdefault(key, _Listing())
         if len(self._listings) > _MOST_CALLERS:
             del self._listings[next(iter(self._listings))]
-        async with listing.asking:
-            now = asyncio.get_running_loop().time()
-            if now >= listing.until and now - listing.asked >= age:
-                listing.asked = now
-                try:
-                    async with asyncio.timeout_at(min(now + _LISTING_SECONDS, context.deadline)):
-                        offered, seconds = await self._source.offered(context)
-                except _FAULTS as exc:
-                    fault = _fault_of(exc)
-                    listing.offered, listing.problem = {}, self._sentence(fault)
-                    seconds = _DOWN_SECONDS
-                    _log.warning("tools of %s: %s", self.name, listing.problem)
-                else:
-                    listing.offered = {one.name: one for one in offered if one.name in self._definition.allowed}
-                    listing.problem = ""
-                    self._compare(listing)
-                listing.until = asyncio.get_running_loop().time() + seconds
+        now = asyncio.get_running_loop().time()
+        if listing.asking is None or listing.asking.done():
+            if now < listing.until or now - listing.asked < age:
+                return listing
+            listing.asked = now
+            listing.asking = asyncio.create_task(self._ask(listing, replace(context, deadline=now + _LISTING_SECONDS)))
+        patience = _SLOW_SECONDS if listing.is_slow else _LISTING_SECONDS
+        await asyncio.wait([listing.asking], timeout=max(min(patience, context.deadline - now), 0))
+        if listing.asking.done():
+            listing.asking.result()
+        elif not listing.problem:
+            return _Listing(problem=self._sentence(Fault(Reason.TOO_SLOW)))
         return listing
 
-    def _compare(self, listing: _Listing) -> None:
-        """Remember what is seen first, and log what is new or no longer what it was."""
+    async def _ask(self, listing: _Listing, context: RequestContext) -> None:
+        """Ask the server what it offers, whether or not anybody waits that long."""
+        seconds = _DOWN_SECONDS
+        try:
+            async with asyncio.timeout_at(context.deadline):
+                offered, seconds = await self._source.offered(context)
+                # In a thread: a hundred schemas may have megabytes.
+                listing.tools, listing.problems = await asyncio.to_thread(self._checked, offered)
+            listing.problem, listing.is_slow = "", False
+        except _FAULTS as exc:
+            fault = _fault_of(exc)
+            listing.tools, listing.problems = (), {}
+            listing.problem, listing.is_slow = self._sentence(fault), fault.reason is Reason.TOO_SLOW
+            seconds = _DOWN_SECONDS
+            _log.warning("tools of %s: %s", self.name, listing.problem)
+        finally:
+            listing.until = asyncio.get_running_loop().time() + seconds
+
+    def _checked(self, offered: Sequence[Offered]) -> tuple[list[Tool], dict[str, str]]:
+        """Return the tools that agents may have, and why they may not have the others.
+
+        Remembers what is seen first, and logs what is new or no longer what it was.
+        """
+        there, tools, problems = {one.name: one for one in offered}, list[Tool](), dict[str, str]()
         for name, allowed in self._definition.allowed.items():
-            found = listing.offered.get(name)
+            found = there.get(name)
             digest = found.digest if found else ""
-            if self._told.get(name) == digest:
-                continue
+            is_new = self._told.get(name) != digest
             self._told[name] = digest
             if found is None:
-                _log.warning("%s.%s: there is no such tool", self.name, name)
+                problems[name] = "it is not there"
+                if is_new:
+                    _log.warning("%s.%s: there is no such tool", self.name, name)
                 continue
             self._seen.setdefault(name, digest)
             if problem := self._problem(allowed, found):
-                _log.warning("%s.%s is not offered: %s", self.name, name, problem)
-            elif allowed.pin is None:
+                problems[name] = problem
+                if is_new:
+                    _log.warning("%s.%s is not offered: %s", self.name, name, problem)
+                continue
+            tools.append(self._tool(allowed, found))
+            if is_new and allowed.pin is None:
                 _log.info("%s.%s has no pin: to accept only this definition, set pin: %s", self.name, name, digest)
+        return tools, problems
 
     def _problem(self, allowed: AllowedTool, found: Offered) -> str:
         """Say why a tool is not offered; empty if it is."""
@@ -190,7 +218,7 @@ class Served:
         is_repeatable = found.reads or never if allowed.read_only is None else allowed.read_only
         title = f"{self.name}.{found.name}"
         return Tool(
-            ToolDefinition(function_name(title), found.description[:_LONGEST_DESCRIPTION], found.schema),
+            ToolDefinition(function_name(title), found.description[:_LONGEST_DESCRIPTION], for_models(found.schema)),
             partial(self._call, found, allowed.seconds, is_repeatable),
             server=self.name,
             name=found.name,

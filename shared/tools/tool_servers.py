@@ -57,7 +57,7 @@ class ToolServers:
         sign_in = self._signing_in.to(server)
         if isinstance(server, Api):
             return ApiClient(server, folder, self._connections, sign_in)
-        return McpClient(McpTransport(server.url, self._connections, sign_in))
+        return McpClient(McpTransport(server.url, self._connections, sign_in), server.tools)
 
     async def tools_for(
         self,

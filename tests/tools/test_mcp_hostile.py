@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from shared.tools import ToolResult
+from shared.tools import ToolResult, served
+from tests.test_event_loop_budget import AT_ONCE, slowest_turn
 from tests.tools.listening import DROP, LOOK, Listening, Mcp, result
 from tests.tools.serving import call, context, definition, tool_servers, tools_of
 
@@ -304,6 +305,129 @@ async def test_a_question_in_an_open_answer_is_refused_and_the_answer_goes_on() 
         assert await asyncio.wait_for(server.refused, 20) == -32601
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": 200},
+        {"status": 200, "body": b"null", "content_type": "application/json"},
+        {"status": 200, "body": b"ok", "content_type": "text/plain"},
+        {"status": 200, "body": b"{", "content_type": "application/json"},
+        {"status": 405, "body": b"<html>", "content_type": "text/html"},
+    ],
+    ids=["empty", "null", "text", "half", "refused"],
+)
+async def test_whatever_a_server_answers_to_a_notification_it_can_be_used(answer: dict[str, Any]) -> None:
+    async with OlderMcp() as server, tool_servers(definition(f"{server.endpoint}/mcp")) as servers:
+        server.accepted = answer
+        assert (await call((await tools_of(servers))["crm.drop"])).text == "done in session 1"
+
+
+@pytest.mark.parametrize(
+    ("schema", "offered"),
+    [
+        ({"type": "object"}, {"type": "object", "properties": {}}),
+        ({"type": "object", "properties": None, "required": None}, {"type": "object", "properties": {}}),
+        ({"$schema": "x"}, {"type": "object", "$schema": "x", "properties": {}}),
+        (None, {"type": "object", "properties": {}}),
+        (
+            {"properties": {"a": {"type": "array", "items": None}, "b": {"type": ["object", "null"]}, "c": None}},
+            {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "array", "items": {}},
+                    "b": {"type": ["object", "null"], "properties": {}},
+                    "c": {},
+                },
+            },
+        ),
+        (
+            {"type": "object", "anyOf": [{"properties": {"a": {"type": "string"}}}, {"required": ["b"]}]},
+            {"type": "object", "properties": {"a": {"type": "string"}}},
+        ),
+    ],
+    ids=["no properties", "null", "only $schema", "none", "within", "alternatives"],
+)
+async def test_schemas_reach_a_model_as_openai_takes_them(mcp: Mcp, schema: Any, offered: Any) -> None:
+    mcp.tools[1] = DROP | {"inputSchema": schema, "description": None, "annotations": None}
+    async with tool_servers(definition(url(mcp))) as servers:
+        drop = (await tools_of(servers))["crm.drop"]
+        assert drop.definition.parameters == offered
+        assert (await call(drop)).text == "done"
+
+
+async def test_null_in_a_result_is_as_absent_and_blocks_of_json_are_read(mcp: Mcp) -> None:
+    async def answer(_: web.Request, message: dict[str, Any]) -> web.Response:
+        nothing = dict.fromkeys(("structuredContent", "isError", "resultType", "_meta", "inputRequests"))
+        content = [
+            {"type": "text", "text": "said", "data": None, "mimeType": None, "annotations": None},
+            {"type": "json", "json": {"a": [1, 2]}},
+            {"type": "json", "data": {"b": None}},
+            {"type": "resource", "resource": {"uri": None, "text": "inside", "mimeType": None}},
+            {"type": "text", "text": None},
+        ]
+        return result(message, {"content": content, **nothing})
+
+    assert await called(mcp, answer) == ToolResult('said\n{"a":[1,2]}\n{"b":null}\n\ninside')
+
+    async def empty(_: web.Request, message: dict[str, Any]) -> web.Response:
+        return result(message, {"content": None})
+
+    assert await called(mcp, empty) == ToolResult("[an empty result]")
+
+
+async def test_neither_a_list_nor_a_result_of_megabytes_holds_the_event_loop(mcp: Mcp) -> None:
+    large = json.dumps({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(110_000)}})
+    nested = json.dumps([[n, str(n)] for n in range(200_000)])
+
+    def body(message: dict[str, Any], value: str) -> web.Response:
+        text = f'{{"jsonrpc":"2.0","id":{message["id"]},"result":{value}}}'
+        return web.Response(body=text.encode(), content_type="application/json")
+
+    async def pages(_: web.Request, message: dict[str, Any]) -> web.Response:
+        number = int(message["params"].get("cursor", 0))
+        listed = json.dumps(mcp.tools[number]) if number < 2 else f'{{"name":"no{number}","inputSchema":{large}}}'
+        return body(
+            message, f'{{"tools":[{listed}],"ttlMs":0' + (f',"nextCursor":"{number + 1}"}}' if number < 4 else "}")
+        )
+
+    async def answer(_: web.Request, message: dict[str, Any]) -> web.Response:
+        return body(message, f'{{"content":[],"structuredContent":{nested}}}')
+
+    mcp.on_list, mcp.on_call = pages, answer
+    async with tool_servers(definition(url(mcp))) as servers:
+
+        async def work() -> None:
+            told = await call((await tools_of(servers))["crm.drop"])
+            assert told.text.startswith('[[0, "0"]')
+
+        assert min([await slowest_turn(work()) for _ in range(3)]) < AT_ONCE
+
+
+async def test_a_server_that_hangs_is_asked_aside_until_it_answers(mcp: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, asked = asyncio.Event(), asyncio.Event()
+
+    async def hang(_: web.Request, message: dict[str, Any]) -> web.Response:
+        asked.set()
+        await answers.wait()
+        return result(message, {"tools": mcp.tools})
+
+    mcp.on_list = hang
+    monkeypatch.setattr(served, "_DOWN_SECONDS", 0.0)
+    monkeypatch.setattr(served, "_LISTING_SECONDS", 0.1)
+    async with tool_servers(definition(url(mcp))) as servers:
+        assert await tools_of(servers) == {}, "it is waited for once"
+        monkeypatch.setattr(served, "_LISTING_SECONDS", 300.0)
+        monkeypatch.setattr(served, "_SLOW_SECONDS", 0.0)
+        asked.clear()
+        for _ in range(2):
+            assert await tools_of(servers) == {}, "a question goes on"
+        await asyncio.wait_for(asked.wait(), 20)
+        assert "took too long" in (await servers.check()).detail
+        answers.set()
+        monkeypatch.setattr(served, "_SLOW_SECONDS", 20.0)
+        assert [*await tools_of(servers)] == ["crm.look", "crm.drop"]
+
+
 class OlderMcp(Listening):
     """An MCP server of 2025-06-18 with sessions, which answers calls as events."""
 
@@ -312,6 +436,8 @@ class OlderMcp(Listening):
         self.sessions: dict[str, int] = {}
         self.begun = 0
         self.ended: list[str] = []
+        self.accepted: dict[str, Any] = {"status": 202}
+        """What it answers to notifications."""
         self.forgets = False
         """Whether each session is gone at once."""
         self.asks = False
@@ -333,7 +459,7 @@ class OlderMcp(Listening):
         if session not in self.sessions or self.forgets:
             return web.Response(status=404 if session else 400)
         if "id" not in message:
-            return web.Response(status=202)
+            return web.Response(**self.accepted)
         if "error" in message:
             self.refused.set_result(message["error"]["code"])
             return web.Response(status=202)
