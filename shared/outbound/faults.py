@@ -32,6 +32,8 @@ class Reason(Enum):
 
     UNREACHABLE = auto()
     """No connection, or one that was closed without an answer."""
+    UNTRUSTED = auto()
+    """Its certificate is not trusted."""
     CUT_OFF = auto()
     """The connection ended in the middle of the answer."""
     TOO_SLOW = auto()
@@ -67,6 +69,7 @@ class Reason(Enum):
 
 DEFAULTS: Mapping[Reason, tuple[type[SwitchboardError], str]] = {
     Reason.UNREACHABLE: (Unavailable, "{name} cannot be reached. Try again later; if it stays, check {address}."),
+    Reason.UNTRUSTED: (Unavailable, "The certificate of {name} is not trusted: check {address}."),
     Reason.CUT_OFF: (Unavailable, "{name} broke off. Try again."),
     Reason.TOO_SLOW: (TooSlow, "{name} took too long. Try again."),
     Reason.NO_IDENTITY: (

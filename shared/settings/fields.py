@@ -234,8 +234,11 @@ class SettingsFields(_Fields):
     rai_endpoint: str | None = Field(
         default=None, pattern=r"^(https://\S+|(http://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):\d{1,5})$"
     )
-    """The RAI service: `https://…` for TLS with the app's identity; `host:port` on this machine, without TLS; or
-    `http://host:port` on another one, to which texts are then sent unencrypted."""
+    """The RAI service: `https://…` for TLS; `host:port` on this machine, without TLS; or `http://host:port` on another
+    one, to which texts are then sent unencrypted."""
+    rai_token: _Key | None = None
+    """The token for an RAI service without Microsoft Entra ID, sent as `authorization: Bearer …`; `none`: nothing is
+    sent. Absent: with `https://…` a token of the app's identity."""
     rai_policy: str = "default"
     """The policy to check against: its name at the RAI service. Azure AI Content Safety has `default`, or takes the
     path of a JSON file (ending in `.json`)."""

@@ -29,6 +29,7 @@ _NEEDS: Mapping[str, Sequence[str]] = {
     ),
     "azure_vision_endpoint": ("azure_vision_api_key",),
     "content_safety_endpoint": ("content_safety_api_key",),
+    "rai_endpoint": ("rai_token",),
     "document_intelligence_endpoint": ("document_intelligence_api_key",),
     "content_storage_blobs": ("content_storage_queues",),
     "chat_requests_queue": ("chat_answers_queue",),
@@ -142,6 +143,8 @@ def _safety(settings: AllFields) -> Iterator[str]:
         and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
     ):
         yield "RAI_ENDPOINT is another machine without TLS: use https://…, or http://host:port without it."
+    elif settings.rai_token:
+        yield from _unencrypted("RAI_ENDPOINT", endpoint)
 
 
 def _azure_services(settings: AllFields) -> Iterator[str]:

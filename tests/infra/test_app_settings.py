@@ -49,6 +49,7 @@ DEFAULT_IS_RIGHT = {
     "BATCH_DEADLINE_SECONDS": "moreSettings",
     "AGENTS_DEADLINE_SECONDS": "ChatUI's limit is the same everywhere",
     "RAI_ENDPOINT": "Content Safety is deployed; an RAI service is not ours to deploy, moreSettings",
+    "RAI_TOKEN": "no keys",
     "RAI_POLICY": "moreSettings",
     "RAI_ON_ERROR": "safe as it is",
     "RAI_WITHOUT_MODEL": "safe as it is",

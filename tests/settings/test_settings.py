@@ -88,6 +88,8 @@ def test_nothing_configured_is_complete() -> None:
         ({"RAI_ENDPOINT": "http://rai.example"}, r"RAI_ENDPOINT: should be https://…, host:port or http://host:port\."),
         ({"RAI_ENDPOINT": "rai.example:50051"}, "RAI_ENDPOINT is another machine without TLS.*or http://host:port"),
         ({"RAI_ENDPOINT": "127.0.0.1.example:50051"}, "RAI_ENDPOINT is another machine"),
+        ({"RAI_ENDPOINT": "http://rai.example:50051", "RAI_TOKEN": "t"}, "RAI_ENDPOINT is another machine without TLS"),
+        ({"RAI_TOKEN": "t"}, "RAI_ENDPOINT is missing, though RAI_TOKEN is set"),
         ({"RAI_BACKEND": "content-safety"}, "CONTENT_SAFETY_ENDPOINT is missing"),
         ({"CONTENT_SAFETY_ENDPOINT": "https://x"}, "set RAI_BACKEND to content-safety"),
         ({"AGENTS_DEADLINE_SECONDS": "0"}, "AGENTS_DEADLINE_SECONDS: "),

@@ -20,7 +20,8 @@ A script's steps are done in order; at its end the stream ends well, with no `Co
 Sessions without a script answer for all that they are sent: watermarks `lag` bytes behind the text, and to its end when
 the source is committed or the client is done; results where a word of `find` is, and those of `told` at the beginning
 of each text (in prompts those of `told_of_prompts`, if there are any); `Completion` in the end. Each event comes
-`delay` seconds after the one before, as the bytes that `encode` makes of it. A server that is `deaf` takes in nothing.
+`delay` seconds after the one before, as the bytes that `encode` makes of it. A server that is `deaf` takes in nothing,
+and one with `released` ends no session before that is set.
 The app under test may run in the same loop or in another process.
 """
 
@@ -154,10 +155,11 @@ class RaiStandIn:
         port: int = 0,
         credentials: grpc.ServerCredentials | None = None,
         metadata: tuple[tuple[str, str], ...] = (),
+        streams: int = 1_000_000,
     ) -> None:
         """Make a server that is not listening yet; with credentials it speaks TLS only, as `localhost`.
 
-        `metadata` goes out at the beginning of each answer.
+        `metadata` goes out at the beginning of each answer. A connection may have so many `streams` at once.
         """
         self.sessions: list[Session] = []
         self.lag = 0
@@ -170,12 +172,15 @@ class RaiStandIn:
         self.encode: Encode = encode_response
         self._credentials = credentials
         self._metadata = metadata
+        self._streams = streams
+        self.released: asyncio.Event | None = None
         self._scripts: deque[tuple[Step, ...]] = deque()
         self._begun = asyncio.Condition()
         self._server: grpc.aio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        self._server = server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        limits = [("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", self._streams)]
+        self._server = server = grpc.aio.server(options=limits)
         handlers = {METHOD: grpc.stream_stream_rpc_method_handler(self._serve, _as_it_is, _as_it_is)}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
         address = f"127.0.0.1:{self.port}"
@@ -231,6 +236,8 @@ class RaiStandIn:
         try:
             await context.send_initial_metadata(self._metadata)
             for step in steps:
+                if self.released and step is DONE:
+                    await self.released.wait()
                 await self._do(step, session, context)
         except asyncio.CancelledError:
             session.left = not session.completed

@@ -4,6 +4,9 @@ Source: rai-aoai-alignment-mode.
 """
 
 import asyncio
+import os
+import socket
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from shared.guard.check import Check
 from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, Known, RaiCall, RaiSession
 from shared.guard.rai.wire import KNOWS_POLICIES, PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.asking import CachedHealth
-from shared.outbound.faults import ServiceFault
+from shared.outbound.faults import Reason, ServiceFault
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,10 +41,20 @@ STAND_IN = "reference stand-in"
 _KIND = "rai"
 _CHECK_SECONDS = 3.0
 """Time limit of a health check for the connection, and again for the answer."""
+_WHY_SECONDS = 1.0
+"""Time limit of a connection that finds out why there is none."""
 _ASKED = Place(Side.PROMPT, "0", 0)
 _HTTPS_PORT = 443
 
-_OPTIONS: list[tuple[str, int]] = [
+_MOST_CONNECTIONS = 1_000
+_NO_TOKEN = "none"  # noqa: S105 (it says that there is no token)
+_OPTIONS: list[tuple[str, int | str]] = [
+    # A session is a stream for as long as its answer takes, and a service limits the streams of a connection; ASP.NET
+    # Core to 100. gRPC opens another connection as soon as all are full, instead of letting the next stream wait
+    # (gRFC A105, Connection Scaling).
+    ("grpc.service_config", f'{{"connectionScaling": {{"maxConnectionsPerSubchannel": {_MOST_CONNECTIONS}}}}}'),
+    ("grpc.max_connections_per_subchannel_cap", _MOST_CONNECTIONS),
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_send_message_length", LARGEST_MESSAGE),
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
     # Finds out while a session is open that the other side is gone. A server may refuse a client that pings more often.
@@ -65,7 +78,7 @@ class _Address:
     host: str
     """Host and port, such as `127.0.0.1:50051`."""
     secure: bool
-    """Whether to use TLS and the app's token."""
+    """Whether to use TLS."""
 
     @classmethod
     def read(cls, endpoint: str) -> "_Address":
@@ -89,12 +102,13 @@ class _Address:
 
 
 class RaiService:
-    """The RAI service at one address, over one channel that is made at the first session.
+    """The RAI service at one address, over one channel of as many connections as the sessions need.
 
     Args:
-        endpoint: `https://…` for TLS with the app's token, or `host:port` or `http://host:port` without either.
+        endpoint: `https://…` for TLS, or `host:port` or `http://host:port` without.
         policy: A name that the service knows.
         timeout: Seconds to wait for a connection, and for the service to take a message.
+        token: What to sign in with; `none`: nothing. None: a token of the app's identity with TLS, else nothing.
         credential: Identity of the app; None: its managed identity, or the user who is signed in locally.
         root_certificates: PEM. None: the certificates of gRPC, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
         blind: Whether health accepts that the service has no model for any task.
@@ -109,6 +123,7 @@ class RaiService:
         policy: str,
         timeout: float,
         *,
+        token: str | None = None,
         credential: "AsyncTokenCredential | None" = None,
         root_certificates: bytes | None = None,
         blind: bool = False,
@@ -120,7 +135,9 @@ class RaiService:
         self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
         self._timeout = timeout
         self._root_certificates = root_certificates
-        self._tokens = _tokens(credential) if self._address.secure else None
+        self._token = None if token == _NO_TOKEN else token
+        self._tokens = _tokens(credential) if self._address.secure and token is None else None
+        self._open = 0
         self._channel: grpc.aio.Channel | None = None
         self._health = CachedHealth(self._ask_health)
 
@@ -137,6 +154,7 @@ class RaiService:
             settings.rai_endpoint,
             settings.rai_policy,
             settings.rai_timeout_seconds,
+            token=settings.rai_token.get_secret_value() if settings.rai_token else None,
             blind=settings.rai_without_model == "allow",
         )
 
@@ -169,14 +187,18 @@ class RaiService:
         call = await self._call(context, seconds)
         try:
             session = RaiSession(call, seconds, context, self._known)
-            await session.begin(self._policy)
-            yield session
+            await session.begin(self._policy, self._unreachable)
+            self._open += 1
+            try:
+                yield session
+            finally:
+                self._open -= 1
         finally:
             call.cancel()
 
     async def _call(self, context: RequestContext, seconds: float) -> RaiCall:
         try:
-            token = await self._tokens.token(seconds) if self._tokens else None
+            token = await self._tokens.token(seconds) if self._tokens else self._token
         except ServiceFault as exc:
             raise ERRORS.error(exc.fault) from None
         if self._channel is None:
@@ -188,6 +210,14 @@ class RaiService:
             metadata=(("authorization", f"Bearer {token}"),) if token else (),
             wait_for_ready=True,
         )
+
+    async def _unreachable(self) -> Reason:
+        """Find out why a session got no connection."""
+        if self._open:
+            return Reason.BUSY
+        if self._address.secure and await asyncio.to_thread(_is_untrusted, self._address.host, self._root_certificates):
+            return Reason.UNTRUSTED
+        return Reason.UNREACHABLE
 
     async def _ask_health(self) -> PartHealth:
         """Have a greeting checked on both sides, as a turn does: a service can be there, and fail each turn."""
@@ -231,6 +261,25 @@ def _policy(setting: str) -> PolicyName | InlinePolicy:
         raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
     except MalformedPolicy as malformed:
         raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {malformed}.") from None
+
+
+def _is_untrusted(address: str, root_certificates: bytes | None) -> bool:
+    """Whether it is the certificate that keeps gRPC from connecting. gRPC itself does not say so. Blocks."""
+    host, _, port = address.rpartition(":")
+    authority = root_certificates.decode() if root_certificates else None
+    try:
+        trusted = ssl.create_default_context(
+            cafile=None if authority else os.environ.get("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"), cadata=authority
+        )
+        with (
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_WHY_SECONDS) as connection,
+            trusted.wrap_socket(connection, server_hostname=host.strip("[]")),
+        ):
+            return False
+    except ssl.SSLCertVerificationError:
+        return True
+    except OSError:
+        return False
 
 
 def _tokens(credential: "AsyncTokenCredential | None") -> "IdentityTokens":

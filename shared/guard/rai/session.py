@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Protocol, cast
 
@@ -28,6 +28,13 @@ ERRORS = ErrorTable(
     "The safety service",
     "RAI_ENDPOINT and the network",
     {
+        Reason.UNTRUSTED: (
+            "{name} has a certificate that is not trusted: check the host in RAI_ENDPOINT, or name the certificates of "
+            "its authority in GRPC_DEFAULT_SSL_ROOTS_FILE_PATH."
+        ),
+        Reason.BUSY: (
+            "{name} is full: it takes no analysis beside those that it has. Try again later, or have it take more."
+        ),
         Reason.TOO_SLOW: "{name} took too long. Try again later.",
         Reason.CUT_OFF: "{name} ended the analysis early. Try again later.",
         Reason.NOT_AN_ANSWER: (
@@ -36,11 +43,11 @@ ERRORS = ErrorTable(
         ),
         Reason.NO_IDENTITY: (
             "The app cannot sign in to the safety service: give it a managed identity, or sign in with `az login` "
-            "locally."
+            "locally. A service without Microsoft Entra ID takes RAI_TOKEN."
         ),
         Reason.CREDENTIALS: (
-            "{name} refused this app: check that the app's identity has the role 'Cognitive Services User' on the "
-            "resource of RAI_ENDPOINT."
+            "{name} refused this app: check RAI_TOKEN, or that the app's identity has the role 'Cognitive Services "
+            "User' on the resource of RAI_ENDPOINT."
         ),
         Reason.NOT_ACCEPTED: (
             "{name} does not accept what it was sent: check the payload, and the policy that RAI_POLICY names."
@@ -127,9 +134,9 @@ class RaiSession:
         self._sending = asyncio.Lock()
         self._fault: SwitchboardError | None = None
 
-    async def begin(self, policy: ClientMessage) -> None:
-        """Wait for the connection, and send the policy."""
-        await self._write(encode_request(policy), late=Reason.UNREACHABLE)
+    async def begin(self, policy: ClientMessage, late: Callable[[], Awaitable[Reason]]) -> None:
+        """Wait for the connection, and send the policy. `late` finds out why there is none in time."""
+        await self._write(encode_request(policy), late)
 
     async def send(self, buffer: Buffer) -> None:
         """Send a payload, unchanged.
@@ -179,7 +186,7 @@ class RaiSession:
                     return
             self._known.changed = True
 
-    async def _write(self, data: bytes, late: Reason = Reason.TOO_SLOW) -> None:
+    async def _write(self, data: bytes, late: Callable[[], Awaitable[Reason]] | None = None) -> None:
         async with self._sending:
             try:
                 await self._bounded(self._put(data), late)
@@ -209,12 +216,12 @@ class RaiSession:
             self._call.cancel()
             raise
 
-    async def _bounded(self, waiting: Awaitable[None], late: Reason = Reason.TOO_SLOW) -> None:
+    async def _bounded(self, waiting: Awaitable[None], late: Callable[[], Awaitable[Reason]] | None = None) -> None:
         try:
             async with asyncio.timeout(self._timeout):
                 await self._translated(waiting)
         except TimeoutError:
-            raise self._failed(late) from None
+            raise self._failed(await late() if late else Reason.TOO_SLOW) from None
 
     async def _translated[T](self, waiting: Awaitable[T]) -> T:
         """Wait for the call, and translate errors of gRPC into ours."""

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections import Counter
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc
@@ -12,7 +14,7 @@ from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Side, Wate
 from shared.guard.rai.client import RaiService
 from shared.guard.rai.wire import Commit, PolicyName
 from shared.settings import Settings
-from tests.guard.rai.sessions import SILENCE, collect, error_of, has_text, say_nothing
+from tests.guard.rai.sessions import SILENCE, OneConnection, collect, error_of, has_text, say_nothing
 from tests.guard.safety_contract import CONTEXT, chunk, prompt
 from tests.stand_ins.rai_service import DONE, RaiStandIn, Session, Step, cleared
 
@@ -64,11 +66,12 @@ def test_an_address_that_is_none_is_named(endpoint: str) -> None:
 
 
 async def test_the_settings_name_the_service(rai: RaiStandIn) -> None:
-    service = RaiService.from_settings(Settings.read({**rai.settings, "RAI_POLICY": "mine"}))
+    service = RaiService.from_settings(Settings.read({**rai.settings, "RAI_POLICY": "mine", "RAI_TOKEN": "token"}))
     async with service.session(CONTEXT) as session:
         await session.finish()
         assert await collect(session) == [DONE]
     await service.aclose()
+    assert rai.sessions[0].metadata["authorization"] == "Bearer token"
     assert rai.sessions[0].policy == PolicyName("mine")
     with pytest.raises(NotConfigured, match="RAI_ENDPOINT"):
         RaiService.from_settings(Settings.read({}))
@@ -80,6 +83,34 @@ async def test_sessions_share_a_connection(rai: RaiStandIn, service: RaiService)
             await session.finish()
             assert await collect(session) == [DONE]
     assert rai.sessions[0].peer == rai.sessions[1].peer
+
+
+@pytest.mark.parametrize("streams", [1, 10, 100])
+async def test_no_limit_of_streams_keeps_a_session_waiting(streams: int) -> None:
+    async with RaiStandIn(streams=streams) as rai, AsyncExitStack() as stack:
+        service = RaiService(rai.endpoint, "default", 10)
+        stack.push_async_callback(service.aclose)
+        for number in range(1, 121):
+            session = await stack.enter_async_context(service.session(CONTEXT))
+            await session.send(prompt("Hello"))
+            await (await rai.session_number(number)).until(has_text)
+        used = Counter(session.peer for session in rai.sessions)
+        assert sum(used.values()) == 120
+        assert max(used.values()) == streams
+
+
+async def test_a_service_that_takes_no_more_connections_is_full() -> None:
+    """A door in front of it lets one connection in, which takes one stream."""
+    async with RaiStandIn(streams=1) as rai, OneConnection(rai.port) as door:
+        service = RaiService(f"127.0.0.1:{door.port}", "default", 0.5)
+        async with service.session(CONTEXT) as session:
+            await session.send(prompt("Hello"))
+            with pytest.raises(Unavailable, match="is full"):
+                await say_nothing(service)
+            await session.finish()
+            assert (await collect(session))[-1] == DONE
+        assert await say_nothing(service) == [DONE]
+        await service.aclose()
 
 
 async def test_a_service_that_is_back_is_found_again(rai: RaiStandIn, service: RaiService) -> None:

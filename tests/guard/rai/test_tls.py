@@ -104,13 +104,30 @@ async def test_without_an_identity_nothing_is_sent_and_the_error_says_what_to_do
     assert not rai.sessions
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_not_taken(rai: RaiStandIn) -> None:
+async def test_a_certificate_that_nobody_vouches_for_is_not_taken_and_named(rai: RaiStandIn) -> None:
     credential = Credential()
     service = RaiService(rai.endpoint, "default", 0.5, credential=credential, root_certificates=self_signed()[1])
+    with pytest.raises(Unavailable, match="a certificate that is not trusted"):
+        await say_nothing(service)
+    health = await service.check()
+    await service.aclose()
+    assert "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH" in health.detail
+    assert not rai.sessions
+
+
+async def test_a_service_with_tls_that_is_not_there_is_not_said_to_have_a_bad_certificate() -> None:
+    service = RaiService("https://127.0.0.1:9", "default", 0.5, credential=Credential())
     with pytest.raises(Unavailable, match="cannot be reached"):
         await say_nothing(service)
     await service.aclose()
-    assert not rai.sessions
+
+
+@pytest.mark.parametrize(("token", "header"), [("a-token", "Bearer a-token"), ("none", None)])
+async def test_a_service_of_ones_own_needs_no_identity(rai: RaiStandIn, token: str, header: str | None) -> None:
+    service = RaiService(rai.endpoint, "default", 10, token=token, root_certificates=CERTIFICATE)
+    await say_nothing(service)
+    await service.aclose()
+    assert rai.sessions[0].metadata.get("authorization") == header
 
 
 SESSION = """
