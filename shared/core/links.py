@@ -16,7 +16,7 @@ LONGEST_HELD = 2_000
 """Characters that are held back at most until it is clear what they are."""
 
 _MARKS = frozenset("([:<&./?")
-_MARK = re.compile(r"[(\[:<&./?]")
+_MARK = re.compile(r"(?<=\])[(:]|(?<=!)\[|<(?![ =])|&(?! )|(?<=[sSpP\\]):|(?<=[wW\\])\.|(?<=[a-zA-Z])[/?]|(?<![\w:/])/")
 """The signs at which a link, an image or a tag is broken; text without them passes as it is."""
 _TAIL = 80
 """Characters before a sign that decide with it."""
@@ -117,15 +117,16 @@ class AnswerLinks:
 
     def __init__(self, known: KnownLinks) -> None:
         self._known = known
-        self._before: str = ""
+        self._out: list[str] = []
+        """The pieces that are out, as they came; of long ago none."""
         self._held: str = ""
 
     def feed(self, text: str) -> str:
         """Add the next piece of text; return what can be shown now."""
-        if not self._held and _MARKS.isdisjoint(text):
-            self._before = self._before[-_TAIL:] + text
-            return text
-        return self._scan(text, ended=False)
+        if self._held or not _MARKS.isdisjoint(text):
+            return self._scan(text, ended=False)
+        self._out.append(text)
+        return text
 
     def flush(self) -> str:
         """End the text; return what was held back."""
@@ -136,8 +137,11 @@ class AnswerLinks:
         return self.feed(text) + self.flush()
 
     def _scan(self, text: str, *, ended: bool) -> str:
-        text = self._before + self._held + text
-        at = len(self._before)
+        before = "".join(self._out[-_TAIL:])[-_TAIL:]
+        text, at = before + self._held + text, len(before)
+        if not self._held and _MARK.search(text, at) is None:
+            self._out = [text]
+            return text[at:]
         shown: list[str] = []
         while mark := _MARK.search(text, at):
             place = mark.start()
@@ -155,7 +159,7 @@ class AnswerLinks:
             shown.append(text[at:])
             at = len(text)
         self._held = text[at:]
-        self._before = text[max(0, at - _TAIL) : at]
+        self._out = [text[max(0, at - _TAIL) : at]]
         return "".join(shown)
 
     def _step(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
@@ -223,13 +227,15 @@ class AnswerLinks:
             return None
         sign = text[end : end + 1]
         if sign == ":" and end > at:
-            end = _end(_AUTOLINK, text, at)
+            colon, end = end, _end(_AUTOLINK, text, at)
             if end == len(text) and not ended:
                 return None
             sign = text[end : end + 1]
             if sign == ">":
                 allowed = self._known.allow(text[at + 1 : end])
                 return end + 1, text[at : end + 1] if allowed else _plain(text[at:end])
+            if text.startswith("//", colon + 1):
+                return at + 1, "< "
         if end == at or not (sign.isspace() or sign in ("/", ">")):
             return _PASS
         close = text.find(">", end, at + _LONGEST_TAG)

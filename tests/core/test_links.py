@@ -86,6 +86,8 @@ class _Shown(HTMLParser):
             is_known = url.netloc in HOSTS or (url.netloc.endswith(("evil.com", "a.pn")) and url[2:] == ("", "", ""))
             leads = url.scheme not in ("", "http", "https", "mailto") or not is_known
             loads = name.startswith("on") or (name in ("background", "src", "style") and "[.]" not in f"{value}")
+            if "<" in tag:
+                continue  # no tag that anything knows
             if loads or (leads and tag == "a") or tag in ("img", "image", "iframe", "svg"):
                 self.led.append(f"<{tag} {name}={value}>")
 

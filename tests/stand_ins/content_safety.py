@@ -2,11 +2,13 @@
 
     async with ContentSafetyStandIn() as service:
         service.finds("knife", "Violence", 4)     # from now on, in any text with the word
-        service.fail(429, {"Retry-After": "0"})   # for the next request, first come, first served
+        service.attacks.add("ignore")             # the same for Prompt Shields
+    service.fail(429, {"Retry-After": "0"})   # for the next request, first come, first served
         ...point the app at it with service.settings...
         assert service.texts == ["…"]
 
-Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text'.
+Source: Content Safety REST API 2024-09-01, 'Text Operations': 'Analyze Text' and 'Shield Prompt'; the limits of the
+latter are in 'What is Azure AI Content Safety?', 'Input requirements'.
 """
 
 import asyncio
@@ -17,12 +19,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tests.stand_ins.local_server import Failure, LocalServer
 
-PATH = "/contentsafety/text:analyze"
-VERSION = "2023-10-01"
+ANALYZE, SHIELD = "/contentsafety/text:analyze", "/contentsafety/text:shieldPrompt"
+VERSION = "2024-09-01"
 
 type Category = Literal["Hate", "SelfHarm", "Sexual", "Violence"]
 CATEGORIES: tuple[Category, ...] = ("Hate", "SelfHarm", "Sexual", "Violence")
@@ -42,6 +44,22 @@ class Analyze(BaseModel):
     )
 
 
+class Shield(BaseModel):
+    """The body of a request to Prompt Shields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    user_prompt: str = Field(default="", max_length=10_000, alias="userPrompt")
+    documents: list[str] = Field(default=[], max_length=5)
+
+    @field_validator("documents")
+    @classmethod
+    def _fit(cls, documents: list[str]) -> list[str]:
+        if sum(map(len, documents)) > 10_000:
+            raise ValueError("the documents have more than 10,000 characters")
+        return documents
+
+
 class ContentSafetyStandIn(LocalServer):
     """The server, as an async context manager; every method may be called at any time.
 
@@ -56,6 +74,10 @@ class ContentSafetyStandIn(LocalServer):
         super().__init__(tls)
         self.texts: list[str] = []
         """What was analysed, in the order of the requests."""
+        self.attacks: set[str] = set()
+        """Words of an attack, for Prompt Shields."""
+        self.shielded: list[Shield] = []
+        """What Prompt Shields was asked."""
         self.most_at_once = 0
         """Requests that were under way at the same time."""
         self.left = asyncio.Event()
@@ -128,6 +150,8 @@ class ContentSafetyStandIn(LocalServer):
         if refusal := self._refusal(request):
             return refusal
         try:
+            if request.path == SHIELD:
+                return await self._shield(Shield.model_validate_json(await request.read()))
             asked = Analyze.model_validate_json(await request.read())
         except ValidationError as invalid:
             return _error(400, "InvalidRequestBody", str(invalid))
@@ -140,8 +164,21 @@ class ContentSafetyStandIn(LocalServer):
         found = [{"category": category, "severity": self._severity(asked, category)} for category in asked.categories]
         return web.json_response({"blocklistsMatch": [], "categoriesAnalysis": found})
 
+    async def _shield(self, asked: Shield) -> web.Response:
+        async with self.arrived:
+            self.shielded.append(asked)
+            self.arrived.notify_all()
+        for word, gate in self._gates.items():
+            if word in asked.user_prompt or any(word in document for document in asked.documents):
+                await gate.wait()
+        prompt, *documents = (
+            {"attackDetected": any(word in text for word in self.attacks)}
+            for text in (asked.user_prompt, *asked.documents)
+        )
+        return web.json_response({"userPromptAnalysis": prompt, "documentsAnalysis": documents})
+
     def _refusal(self, request: web.Request) -> web.Response | None:
-        if request.path != PATH or request.method != "POST":
+        if request.path not in (ANALYZE, SHIELD) or request.method != "POST":
             return _error(404, "404", "Resource not found")
         if request.query.get("api-version") != VERSION:
             return _error(400, "BadArgument", "The API version is not known.")

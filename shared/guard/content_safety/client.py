@@ -1,40 +1,57 @@
-"""Client of Azure AI Content Safety. Imports `azure.ai.contentsafety`: import it late.
+"""Client of Azure AI Content Safety. Imports `azure.core`: import it late.
 
-Source: Content Safety REST API 2023-10-01, 'Text Operations - Analyze Text', and its error codes.
+Source: Content Safety REST API 2024-09-01, 'Text Operations': 'Analyze Text' and 'Shield Prompt'; 'What is Azure AI
+Content Safety?', 'Input requirements'.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from azure.ai.contentsafety.aio import ContentSafetyClient
-from azure.ai.contentsafety.models import AnalyzeTextResult
+import msgspec
 from azure.core.exceptions import HttpResponseError
 from pydantic import SecretStr
 
 from shared.chat_types import Json
-from shared.outbound.azure_service.ai_service import AIService
+from shared.outbound.azure_service.ai_service import AIClient, AIService
 from shared.outbound.azure_service.asking import fault_of
-from shared.outbound.azure_service.signing_in import close, credential_of
-from shared.outbound.azure_service.transport import client_options
 from shared.outbound.faults import Reason
 
 _SERVICE = AIService("Azure AI Content Safety", "CONTENT_SAFETY", "a text of this conversation: ask in other words")
+_VERSION = {"api-version": "2024-09-01"}
 _CATEGORIES = {"Hate": "HATE", "SelfHarm": "SELF_HARM", "Sexual": "SEXUAL", "Violence": "VIOLENCE"}
 """Azure's categories, and their names in our findings."""
 
 
+class _Category(msgspec.Struct):
+    category: str
+    severity: int
+
+
+class _Analysis(msgspec.Struct, rename="camel"):
+    categories_analysis: list[_Category]
+
+
+class _Verdict(msgspec.Struct, rename="camel"):
+    attack_detected: bool
+
+
+class _Shielded(msgspec.Struct, rename="camel"):
+    user_prompt_analysis: _Verdict | None = None
+    documents_analysis: list[_Verdict] = []
+
+
 class TextAnalyser:
-    """One client of the SDK, with its connections.
+    """One resource, with its connections.
 
     Args:
         endpoint: URL of the resource.
         key: Its key; None: the app's identity.
-        options: More options of the SDK's client.
+        options: Further options of the SDK's client.
     """
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
-        self._credential = credential_of(key)
-        self._client = ContentSafetyClient(endpoint, self._credential, **client_options(**options))
+        self._client = AIClient(endpoint, key, **options)
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
         """Analyse a text, and return the severity of each category, 0 to 7.
@@ -49,9 +66,39 @@ class TextAnalyser:
         """
 
         async def analyse() -> dict[str, int]:
-            return _read(await self._client.analyze_text(_options(text)))
+            found = msgspec.json.decode(await self._analyse(text), type=_Analysis).categories_analysis
+            severities = {_CATEGORIES[one.category]: one.severity for one in found}
+            if len(severities) < len(_CATEGORIES):  # a missing one would pass unchecked
+                raise ValueError("not the severity of each category")
+            return severities
 
-        return await _SERVICE.ask(analyse, deadline=deadline, invocation_id=invocation_id)
+        return await _asked(analyse, deadline, invocation_id)
+
+    async def attacks(
+        self, prompt: str, documents: Sequence[str], *, deadline: float, invocation_id: str
+    ) -> tuple[bool, ...]:
+        """Look for attacks in the words of a user and in documents; return whether each has one, the prompt first.
+
+        Args:
+            prompt: At most 10,000 characters; may be empty.
+            documents: At most five, of 10,000 characters together.
+            deadline: Latest time of the result, in seconds of the event loop's clock.
+            invocation_id: The invocation's id, for the log.
+
+        Raises:
+            BadRequest, Unavailable, RateLimited, TooSlow: there is no result; says what to do.
+        """
+        content = msgspec.json.encode({"userPrompt": prompt, "documents": documents})
+
+        async def shield() -> tuple[bool, ...]:
+            answer = await self._client.post("contentsafety/text:shieldPrompt", _VERSION, content)
+            found = msgspec.json.decode(answer, type=_Shielded)
+            if (prompt and found.user_prompt_analysis is None) or len(found.documents_analysis) != len(documents):
+                raise ValueError("not a verdict on each text")
+            first = bool(prompt and found.user_prompt_analysis and found.user_prompt_analysis.attack_detected)
+            return first, *(verdict.attack_detected for verdict in found.documents_analysis)
+
+        return await _asked(shield, deadline, invocation_id)
 
     async def check_access(self, *, seconds: float) -> None:
         """Check that the service answers and accepts the credentials, by an empty text, which it refuses as such.
@@ -62,7 +109,7 @@ class TextAnalyser:
 
         async def analyse_nothing() -> None:
             try:
-                await self._client.analyze_text(_options(""))
+                await self._analyse("")
             except HttpResponseError as exc:
                 if fault_of(exc).reason is not Reason.NOT_ACCEPTED:
                     raise
@@ -71,21 +118,12 @@ class TextAnalyser:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
-        await close(self._credential)
+        await self._client.aclose()
+
+    async def _analyse(self, text: str) -> bytes:
+        asked: dict[str, Json] = {"text": text, "categories": [*_CATEGORIES], "outputType": "EightSeverityLevels"}
+        return await self._client.post("contentsafety/text:analyze", _VERSION, msgspec.json.encode(asked))
 
 
-def _options(text: str) -> dict[str, Json]:
-    return {"text": text, "categories": [*_CATEGORIES], "outputType": "EightSeverityLevels"}
-
-
-def _read(result: AnalyzeTextResult) -> dict[str, int]:
-    """The severity of each category. A missing one is an error: it would pass unchecked."""
-    try:
-        found = {_CATEGORIES[item.category]: item.severity for item in result.categories_analysis}
-    except (AttributeError, KeyError, TypeError):
-        found = {}
-    severities = {category: severity for category, severity in found.items() if isinstance(severity, int)}
-    if len(severities) < len(_CATEGORIES):
-        raise ValueError("not the severity of each category")
-    return severities
+async def _asked[Answer](call: Callable[[], Awaitable[Answer]], deadline: float, invocation_id: str) -> Answer:
+    return await _SERVICE.ask(call, deadline=deadline, invocation_id=invocation_id)

@@ -1,10 +1,19 @@
 """Azure's AI services: Content Safety, Vision, Document Intelligence. Imports `azure.core`: import it late."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from azure.core import AsyncPipelineClient
+from azure.core.credentials import AzureKeyCredential
+from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AzureKeyCredentialPolicy
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+from pydantic import SecretStr
 
 from shared.errors import BadRequest
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.asking import ask
+from shared.outbound.azure_service.signing_in import AI_SERVICES, close, credential_of
+from shared.outbound.azure_service.transport import client_options
 from shared.outbound.faults import ErrorTable, Reason
 
 SENTENCES = {
@@ -60,3 +69,44 @@ class AIService:
             service=self._errors.name,
             invocation_id=invocation_id,
         )
+
+
+class AIClient:
+    """The REST API of one resource, with its connections.
+
+    Args:
+        endpoint: URL of the resource.
+        key: Its key; None: the app signs in with its identity.
+        options: Further options of the SDK's client.
+    """
+
+    def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
+        self._endpoint = endpoint.rstrip("/")
+        self._credential = credential = credential_of(key)
+        policies: list[Any] = []
+        if isinstance(credential, AzureKeyCredential):
+            policies.append(AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key"))
+        else:
+            policies.append(AsyncBearerTokenCredentialPolicy(credential, AI_SERVICES))
+        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
+            self._endpoint, policies=policies, **client_options(**options)
+        )
+
+    async def post(
+        self, path: str, params: Mapping[str, str], content: bytes, content_type: str = "application/json"
+    ) -> bytes:
+        """Send something, and return the answer's body.
+
+        Raises:
+            HttpResponseError, and others of `azure.core`: there is none.
+        """
+        headers = {"Content-Type": content_type, "Accept": "application/json"}
+        request = HttpRequest("POST", f"{self._endpoint}/{path}", params=dict(params), headers=headers, content=content)
+        response = await self._client.send_request(request)
+        response.raise_for_status()
+        return response.content
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+        await close(self._credential)

@@ -8,16 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from azure.core import AsyncPipelineClient
-from azure.core.credentials import AzureKeyCredential
-from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, AzureKeyCredentialPolicy
-from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import SecretStr
 
 from shared.errors import BadRequest
-from shared.outbound.azure_service.ai_service import AIService
-from shared.outbound.azure_service.signing_in import AI_SERVICES, Credential, close, credential_of
-from shared.outbound.azure_service.transport import client_options
+from shared.outbound.azure_service.ai_service import AIClient, AIService
 from shared.settings import Settings
 
 DIMENSIONS = 1024
@@ -25,8 +19,8 @@ DIMENSIONS = 1024
 MOST_WORDS = 70
 """Words of a text that are embedded; the service refuses more."""
 
-_API_VERSION = "2024-02-01"
 _MODEL_VERSION = "2023-04-15"
+_VERSIONS = {"api-version": "2024-02-01", "model-version": _MODEL_VERSION}
 _VECTOR_TIMEOUT_SECONDS = 20.0
 """Time limit for one vector, retries included."""
 _CONCURRENT_REQUESTS = 4
@@ -54,11 +48,7 @@ class VisionEmbedder:
     part_size = None
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
-        self._endpoint = endpoint.rstrip("/")
-        self._credential = credential_of(key)
-        self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
-            self._endpoint, policies=_policies(self._credential), **client_options(**options)
-        )
+        self._client = AIClient(endpoint, key, **options)
         self._slots = asyncio.Semaphore(_CONCURRENT_REQUESTS)
 
     @classmethod
@@ -88,8 +78,7 @@ class VisionEmbedder:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
-        await close(self._credential)
+        await self._client.aclose()
 
     async def _embed_text(self, text: str) -> list[float]:
         words = " ".join(text.split()[:MOST_WORDS])
@@ -97,26 +86,11 @@ class VisionEmbedder:
 
     async def _vector(self, route: str, content: bytes, content_type: str) -> list[float]:
         async def post() -> list[float]:
-            request = HttpRequest(
-                "POST",
-                f"{self._endpoint}/computervision/retrieval:{route}",
-                params={"api-version": _API_VERSION, "model-version": _MODEL_VERSION},
-                headers={"Content-Type": content_type, "Accept": "application/json"},
-                content=content,
-            )
-            response = await self._client.send_request(request)
-            response.raise_for_status()
-            vector = _decoder.decode(response.content).vector  # raises a ValueError for anything else
+            answer = await self._client.post(f"computervision/retrieval:{route}", _VERSIONS, content, content_type)
+            vector = _decoder.decode(answer).vector  # raises a ValueError for anything else
             if len(vector) != DIMENSIONS:
                 raise ValueError("a vector of another length")
             return vector
 
         async with self._slots:
             return await _SERVICE.ask(post, deadline=asyncio.get_running_loop().time() + _VECTOR_TIMEOUT_SECONDS)
-
-
-def _policies(credential: Credential) -> list[Any]:
-    """The SDK's policies that add the credential to a request."""
-    if isinstance(credential, AzureKeyCredential):
-        return [AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key")]
-    return [AsyncBearerTokenCredentialPolicy(credential, AI_SERVICES)]

@@ -37,7 +37,7 @@ def subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def test_every_exception_class_of_the_sdks_is_known_here() -> None:
-    for sdk in ("ai.contentsafety", "ai.documentintelligence", "search.documents", "identity"):
+    for sdk in ("ai.documentintelligence", "search.documents", "identity"):
         importlib.import_module(f"azure.{sdk}.aio")
     known = {kind.__name__ for kind in BY_CLASS} | OF_A_STATUS | OF_PARTS_WE_DO_NOT_USE | {*OF_THE_SAME_REASON}
     assert {kind.__name__ for kind in subclasses(AzureError)} - known == set()
