@@ -30,6 +30,7 @@ from shared.tools import ToolSource
 from shared.verdicts import VerdictStore
 
 if TYPE_CHECKING:
+    from shared.guard.shields import Shields
     from shared.ingestion.document import Target
     from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
@@ -108,6 +109,7 @@ def build_service(settings: Settings) -> Service:
         tool_servers=_tool_servers(agents, settings, tokens),
         caller_tokens=tokens,
         verdicts=verdicts,
+        shields=_shields(settings),
     )
     return _traced(service, tracing) if tracing else service
 
@@ -310,6 +312,20 @@ def _content_safety(settings: Settings) -> SafetyService | None:
 
 _SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
 """By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
+
+
+def _shields(settings: Settings) -> "Shields | None":
+    if settings.shields == "off":
+        return None
+    from shared.guard.content_safety.service import ContentSafety
+    from shared.guard.content_safety.severity_policy import DEFAULT_POLICY
+    from shared.guard.shields import Shields
+
+    endpoint, timeout = settings.content_safety_endpoint or "", settings.rai_timeout_seconds
+    service = ContentSafety(endpoint, settings.content_safety_api_key, DEFAULT_POLICY, timeout)
+    annotates = settings.rai_mode == "annotate"
+    allows = annotates or settings.rai_on_error == "allow"
+    return Shields(service, timeout, enforced=not annotates, allows=allows)
 
 
 def _easy_auth(settings: Settings) -> Identity:

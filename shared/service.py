@@ -26,6 +26,7 @@ from shared.tools.calls import CallBook
 from shared.verdicts import VerdictStore
 
 if TYPE_CHECKING:
+    from shared.guard.shields import Shields
     from shared.reading.sandbox import Sandbox
 
 
@@ -69,6 +70,8 @@ class Service(msgspec.Struct, frozen=True):
     """Keeps the calls of a run; None: this is no run's."""
     verdicts: VerdictStore | None = None
     """Keeps what callers say of answers; None if no chats are kept."""
+    shields: "Shields | None" = None
+    """Looks for orders to the model in what it reads; None if they are off."""
 
     @property
     def agents(self) -> Agents:
@@ -104,6 +107,8 @@ class Service(msgspec.Struct, frozen=True):
         }
         if self.ledger and self.ledger.check:
             checks["limits"] = self.ledger.check()
+        if self.shields:
+            checks["shields"] = self._check_shields(self.shields)
         if self.tool_servers:
             checks["tools"] = self.tool_servers.check()
         parts = dict(zip(checks, await asyncio.gather(*checks.values()), strict=True))
@@ -121,6 +126,9 @@ class Service(msgspec.Struct, frozen=True):
         health = await self.identity.check()
         return replace(health, facts={"access_control": self.settings.access_control})
 
+    async def _check_shields(self, shields: "Shields") -> PartHealth:
+        return replace(await shields.check(), needed=shields.enforced and self.settings.rai_on_error != "allow")
+
     async def _check_safety(self) -> PartHealth:
         mode = self.settings.rai_mode
         if self.safety is None:
@@ -134,6 +142,8 @@ def _late_modules(settings: Settings) -> Iterator[str]:
     """Names of modules that the settings ask for and that no part imports when it is built."""
     if settings.rai_mode != "off":
         yield from ("shared.guard.rules", "shared.guard.stream_guard")
+    if settings.shields == "on":
+        yield from ("shared.guard.shielded_turn", "shared.retrieval.screened")
     if settings.chat_agent:
         yield from ("shared.agents.single", "shared.agents.framework")
     if settings.agents_file:

@@ -44,6 +44,8 @@ class AgentParts(msgspec.Struct, frozen=True):
     """Keeps the calls of the turn; None: it cannot pause."""
     clear: Callable[[str], Awaitable[None]] | None = None
     """Checks what a model wrote before a tool gets it, and raises an error if refused; None: nothing is checked."""
+    screen: Callable[[str], Awaitable[str | None]] | None = None
+    """Returns what a model reads in place of a tool's result, None for the result; None: nothing is checked."""
 
 
 async def run_as_task[T](

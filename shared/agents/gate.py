@@ -57,6 +57,8 @@ class CallServices:
     """Counts the calls in the caller's budget; None: there is no budget."""
     watch: WatchCall = unwatched_call
     """Traces the calls of servers' tools."""
+    screen: Callable[[str], Awaitable[str | None]] | None = None
+    """Returns what a model reads in place of a tool's result, None for the result; None: nothing is checked."""
 
 
 class Gate:
@@ -156,6 +158,8 @@ class Gate:
             await self._tell_start(kept)
             with self._services.watch(tool.title, kept.call_id, kept.arguments) as tell:
                 result, status = await _called(call)
+                if self._services.screen and (instead := await self._services.screen(result.text)):
+                    result = ToolResult(instead, is_error=result.is_error)
                 tell(status, result.text)
         else:
             result = await call()

@@ -42,7 +42,7 @@ def call_services(
 ) -> CallServices:
     """Return what the calls of a turn use. If all tools are built in, no call is stored."""
     book = parts.book if any(tool.server for tool in tools) else None
-    return CallServices(tell, book, parts.clear, context.meter, parts.watch_call)
+    return CallServices(tell, book, parts.clear, context.meter, parts.watch_call, parts.screen)
 
 
 @dataclass(slots=True, eq=False)

@@ -250,9 +250,13 @@ class SettingsFields(_Fields):
     `block` makes that a fault of the service."""
     rai_timeout_seconds: float = Field(default=10, gt=0, le=120)
     """How long to wait for a result of the safety service."""
+    shields: Literal["off", "on"] = "off"
+    """Prompt Shields: whether Azure AI Content Safety looks for orders to the model in questions, files, sources and
+    results of tools, whatever `RAI_MODE` and `RAI_BACKEND` are. What has some is withheld; with `RAI_MODE=annotate` it
+    is only reported."""
     content_safety_endpoint: _Url | None = None
     """Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for
-    `RAI_BACKEND=content-safety`."""
+    `RAI_BACKEND=content-safety` and `SHIELDS`."""
     content_safety_api_key: _Key | None = None
     """Key of that resource. Absent: managed identity, or the local sign-in."""
     link_hosts: str | None = Field(

@@ -135,8 +135,10 @@ def _safety(settings: AllFields) -> Iterator[str]:
         yield "RAI_ON_ERROR is block, and RAI_MODE=annotate never blocks: set RAI_MODE to enforce, or unset it."
     if settings.rai_backend == "content-safety" and not settings.content_safety_endpoint:
         yield "CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set RAI_BACKEND to rai."
-    if settings.rai_backend == "rai" and settings.content_safety_endpoint:
-        yield "CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety, or unset it."
+    if settings.shields == "on" and settings.rai_backend == "rai" and not settings.content_safety_endpoint:
+        yield "CONTENT_SAFETY_ENDPOINT is missing: name the resource, or set SHIELDS to off."
+    if settings.rai_backend == "rai" and settings.shields == "off" and settings.content_safety_endpoint:
+        yield "CONTENT_SAFETY_ENDPOINT is set: set RAI_BACKEND to content-safety or SHIELDS to on, or unset it."
     if (
         endpoint
         and not endpoint.startswith(("https://", "http://"))

@@ -7,7 +7,7 @@ by the arguments of `accept` and `begin_turn`.
 """
 
 from asyncio import get_running_loop
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from copy import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.turns import agent_turn, team_turn
-from shared.chat_types import Access, ChatRequest, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, Passage, RequestContext, Role
 from shared.core.attachments import attach
 from shared.core.callers_tools import check_tools
 from shared.core.citation_links import linked, without_links
@@ -26,8 +26,9 @@ from shared.core.running_turn import RunningTurn
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_task, run_turn
 from shared.errors import BadRequest, NotFound
-from shared.events import ChatEvent
+from shared.events import ChatEvent, DataPoint
 from shared.history import HistoryStore, Mode
+from shared.retrieval import Retriever
 from shared.service import Service
 from shared.telemetry import unwatched, unwatched_call
 from shared.tools.table import TOOLS
@@ -35,6 +36,9 @@ from shared.turns.accept import AcceptedRequest, Asker
 
 if TYPE_CHECKING:
     from shared.guard.rules import Rules
+    from shared.guard.shielded_turn import Begin as BeginWithout
+    from shared.guard.shields import Shields
+    from shared.retrieval.screened import Screen
 
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
@@ -118,6 +122,8 @@ def turn_events(
 
         turn          run_turn, agent_turn or team_turn makes the events
           │
+        shields       hold all events until what the model reads is checked for attacks, and begin the turn again
+          │           without what is one (only with SHIELDS)
         guard         sees all events; holds back what is not cleared, adds thoughts, or ends the turn with an
           │           error (only with RAI_MODE)
         refusals      begins turn and guard again without earlier questions that are refused (only if the
@@ -158,8 +164,11 @@ def turn_events(
 
     rules = _rules(service)
 
+    def unguarded(asked: ChatRequest, without: frozenset[DataPoint]) -> AsyncGenerator[ChatEvent]:
+        return _of_turn(service, asked, context, agent, rules, without, team=team)
+
     def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
-        events = _of_turn(service, asked, context, agent, rules, team=team)
+        events = _shielded(unguarded, asked, context, service.shields)
         return _guarded(events, asked, context, rules, team=team)
 
     request = without_links(request, links) if links else request
@@ -200,25 +209,47 @@ def _of_turn(
     context: RequestContext,
     agent: AgentDefinition | None,
     rules: "Rules | None",
+    without: frozenset[DataPoint],
     *,
     team: bool,
 ) -> AsyncGenerator[ChatEvent]:
     if request.is_task and not team:
         return run_task(request, context, service.model)
+    shields = service.shields if service.shields and service.shields.enforced else None
+    retriever = service.retriever
     if agent is None and not team:
         images = SourceImages(service.pages, service.documents, service.no_images)
-        return run_turn(request, context, service.model, service.retriever, images)
+        retriever = _screened(retriever, partial(_others, without)) if without else retriever
+        return run_turn(request, context, service.model, retriever, images)
     parts = AgentParts(
         service.agents,
         service.model,
-        service.retriever,
+        _screened(retriever, shields.safe_passages) if shields else retriever,
         service.tracing.agent if service.tracing else unwatched,
         service.tracing.call if service.tracing else unwatched_call,
         tool_servers=service.tool_servers,
         book=service.book,
         clear=_clearing(rules, request, context) if service.tool_servers and rules else None,
+        screen=partial(shields.instead_of, context=context) if shields else None,
     )
     return agent_turn(request, context, agent, parts) if agent and not team else team_turn(request, context, parts)
+
+
+def _screened(retriever: Retriever, screen: "Screen") -> Retriever:
+    from shared.retrieval.screened import Screened
+
+    return Screened(retriever, screen)
+
+
+async def _others(
+    without: frozenset[DataPoint], passages: Sequence[Passage], _context: RequestContext
+) -> tuple[Passage, ...]:
+    """The passages of none of these sources, each of which may be made of several."""
+    return tuple(
+        passage
+        for passage in passages
+        if not any(one.sourcepage == passage.sourcepage and passage.content in one.text for one in without)
+    )
 
 
 def _clearing(rules: "Rules", request: ChatRequest, context: RequestContext) -> Callable[[str], Awaitable[None]] | None:
@@ -246,6 +277,16 @@ def _rules(service: Service) -> "Rules | None":
         timeout=settings.rai_timeout_seconds,
         without_model=settings.rai_without_model,
     )
+
+
+def _shielded(
+    begin: "BeginWithout", request: ChatRequest, context: RequestContext, shields: "Shields | None"
+) -> AsyncGenerator[ChatEvent]:
+    if shields is None:
+        return begin(request, frozenset())
+    from shared.guard.shielded_turn import shielded
+
+    return shielded(begin, request, context, shields)
 
 
 def _guarded(

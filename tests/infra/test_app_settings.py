@@ -54,6 +54,8 @@ DEFAULT_IS_RIGHT = {
     "RAI_ON_ERROR": "safe as it is",
     "RAI_WITHOUT_MODEL": "safe as it is",
     "RAI_TIMEOUT_SECONDS": "moreSettings",
+    "SHIELDS": "moreSettings, where Content Safety is deployed",
+    "LINK_HOSTS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Application Insights is deployed",

@@ -131,6 +131,11 @@ class ContentSafetyStandIn(LocalServer):
         async with asyncio.timeout(60), self.arrived:
             await self.arrived.wait_for(lambda: len(self.texts) >= count)
 
+    async def wait_for_shields(self, count: int) -> None:
+        """Wait until Prompt Shields was asked so often."""
+        async with asyncio.timeout(60), self.arrived:
+            await self.arrived.wait_for(lambda: len(self.shielded) >= count)
+
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)

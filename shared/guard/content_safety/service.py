@@ -55,7 +55,7 @@ class ContentSafety:
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[ContentSafetySession]:
         """Open a session; leaving it early cancels its analyses."""
-        session = ContentSafetySession(await self._opened(), self._policy, self._timeout, context)
+        session = ContentSafetySession(await self.analyser(), self._policy, self._timeout, context)
         try:
             yield session
         finally:
@@ -75,12 +75,12 @@ class ContentSafety:
         host = urlsplit(self._endpoint).netloc.rpartition("@")[2]  # without a password that the URL may carry
         facts: dict[str, Json] = {"host": host}
         try:
-            await (await self._opened()).check_access(seconds=_CHECK_SECONDS)
+            await (await self.analyser()).check_access(seconds=_CHECK_SECONDS)
         except SwitchboardError as error:
             return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
         return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
 
-    async def _opened(self) -> "TextAnalyser":
+    async def analyser(self) -> "TextAnalyser":
         """Return the client; make it at the first call. A thread imports the SDK, since that takes long."""
         async with self._opening:
             if self._analyser is None:

@@ -1,0 +1,245 @@
+"""A turn behind Prompt Shields: what it says goes out when what it is based on is no attack.
+
+The question, files, sources and results of tools are checked while the model already answers; until then events wait.
+An attacked question or file ends the turn. If a source is attacked, or a result of the caller's tool, the turn begins
+again without it, since the model may have obeyed it. What agents find and their tools return is checked before their
+models read it. With `annotate` nothing waits but the end, which says what was found.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
+from copy import replace
+
+from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
+from shared.errors import ContentFiltered, SwitchboardError
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    CompletionStarted,
+    DataPoint,
+    Finished,
+    Retrieved,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
+from shared.guard import Side
+from shared.guard.rules import EARLIER_REFUSED, REFUSED, merged_prompt
+from shared.guard.shields import WITHHELD, Shields
+
+_LONGEST_HELD = 256 * 1024
+"""Characters of text that wait; with more, the model has to wait too."""
+_MOST_TIMES = 4
+"""How often a turn begins at most."""
+_ALL_ATTACKED = "The safety check withheld the documents that this answer would be made of. Ask in other words."
+
+type Begin = Callable[[ChatRequest, frozenset[DataPoint]], AsyncGenerator[ChatEvent]]
+"""Begins a turn that does not use these sources."""
+
+
+async def shielded(
+    begin: Begin, request: ChatRequest, context: RequestContext, shields: Shields
+) -> AsyncGenerator[ChatEvent]:
+    """Run a turn behind the shields.
+
+    Raises:
+        ContentFiltered: the question or a file is an attack.
+        SwitchboardError: an error of the turn, or a fault of the check that is not forgiven.
+    """
+    async with aclosing(_Turn(begin, request, context, shields).events()) as events:
+        async for event in events:
+            yield event
+
+
+class _Again(Exception):
+    """The turn has to begin again."""
+
+
+class _Turn:
+    def __init__(self, begin: Begin, request: ChatRequest, context: RequestContext, shields: Shields) -> None:
+        self._begin = begin
+        self._request = request
+        self._context = context
+        self._shields = shields
+        self._without = frozenset[DataPoint]()
+        self._seen = set[DataPoint]()
+        self._others = 0
+        """Attacked texts of the request."""
+        self._fault: SwitchboardError | None = None
+        self._has_begun = False
+
+    async def events(self) -> AsyncGenerator[ChatEvent]:
+        """Yield the events that may go out."""
+        asked = asyncio.create_task(self._check_request())
+        checks = {asked}
+        try:
+            for _ in range(_MOST_TIMES):
+                try:
+                    async with aclosing(self._attempt(checks)) as events:
+                        async for event in events:
+                            self._has_begun = True
+                            yield event
+                except _Again:
+                    self._seen -= self._without
+                else:
+                    return
+            raise ContentFiltered(_ALL_ATTACKED, earlier=())
+        finally:
+            for check in checks:
+                check.cancel()
+            await asyncio.gather(*checks, return_exceptions=True)
+
+    async def _attempt(self, checks: set[asyncio.Task[None]]) -> AsyncGenerator[ChatEvent]:
+        held = deque[ChatEvent]()
+        async with aclosing(self._begin(self._request, self._without)) as turn:
+            event: ChatEvent | None = None
+            while True:
+                if not (checks and self._shields.enforced):
+                    for shown in self._released(held):
+                        yield shown
+                    event = await anext(turn, None)
+                else:
+                    if sum(len(one.text) for one in held if isinstance(one, TextDelta)) > _LONGEST_HELD:
+                        await self._settled(checks)
+                    pulled = asyncio.create_task(_next(turn))
+                    try:
+                        while checks and not pulled.done():
+                            await asyncio.wait({pulled, *checks}, return_when=asyncio.FIRST_COMPLETED)
+                            self._settle(checks)
+                        for shown in self._released(held) if not checks else ():
+                            yield shown
+                        event = await pulled
+                    finally:
+                        pulled.cancel()
+                        await asyncio.gather(pulled, return_exceptions=True)
+                self._look_at(event, checks)
+                if event is None or isinstance(event, Finished):
+                    await self._settled(checks)
+                if event is None:
+                    break
+                held.append(event)
+        for shown in self._released(held):
+            yield shown
+
+    def _released(self, held: deque[ChatEvent]) -> Iterable[ChatEvent]:
+        while held:
+            yield from self._shown(held.popleft())
+
+    def _look_at(self, event: ChatEvent | None, checks: set[asyncio.Task[None]]) -> None:
+        """Begin to check the sources that are new."""
+        if isinstance(event, Retrieved | AgentMessage):
+            new = [source for source in dict.fromkeys(_sources(event)) if source not in self._seen]
+            self._seen.update(new)
+            if new:
+                checks.add(asyncio.create_task(self._check_sources(new)))
+
+    async def _settled(self, checks: set[asyncio.Task[None]]) -> None:
+        if checks:
+            await asyncio.wait(checks)
+        self._settle(checks)
+
+    def _settle(self, checks: set[asyncio.Task[None]]) -> None:
+        """Take the checks that have ended; raise what they raised."""
+        again = False
+        for check in [check for check in checks if check.done()]:
+            checks.discard(check)
+            try:
+                check.result()
+            except _Again:
+                again = True
+        if again and self._shields.enforced and not self._has_begun:
+            raise _Again
+
+    async def _check_request(self) -> None:
+        request = self._request
+        first = len(request.messages) - 1 if request.single_turn else 0
+        said = [(at, one) for at, one in enumerate((*request.messages, *request.steps)) if at >= first]
+        prompts = [(at, one.content) for at, one in said if one.role is Role.USER]
+        files = [(at, str(file)) for at, one in said for file in one.files]
+        results = [(at, one.content) for at, one in said if one.role is Role.TOOL]
+        attacks = await self._attacked([text for _, text in prompts], [text for _, text in (*files, *results)])
+        places = [at for (at, _), is_attack in zip((*prompts, *files, *results), attacks, strict=True) if is_attack]
+        refused = [at for at in places if (*request.messages, *request.steps)[at].role is not Role.TOOL]
+        self._others = len(places)
+        if refused and self._shields.enforced:
+            earlier = tuple(refused) if all(at < len(request.messages) - 1 for at in refused) else ()
+            found: Json = {"filtered": True, "detected": True}
+            kind = "jailbreak" if any(attacks[: len(prompts)]) else "indirect_attack"
+            raise ContentFiltered(
+                EARLIER_REFUSED if earlier else REFUSED[Side.PROMPT], results={kind: found}, earlier=earlier
+            )
+        if places and self._shields.enforced:
+            self._request = _without_results(request, frozenset(places))
+            raise _Again
+
+    async def _check_sources(self, sources: list[DataPoint]) -> None:
+        attacks = await self._attacked([], [source.text for source in sources])
+        attacked = frozenset(source for source, is_attack in zip(sources, attacks, strict=True) if is_attack)
+        self._without |= attacked
+        if attacked:
+            raise _Again
+
+    async def _attacked(self, prompts: list[str], documents: list[str]) -> tuple[bool, ...]:
+        try:
+            return await self._shields.attacked(prompts, documents, self._context)
+        except SwitchboardError as fault:
+            if not self._shields.forgive(fault):
+                raise
+            self._fault = fault
+            return (False,) * (len(prompts) + len(documents))
+
+    def _shown(self, event: ChatEvent) -> Iterable[ChatEvent]:
+        match event:
+            case Retrieved() if self._without and self._shields.enforced:
+                yield _without_sources(event, self._without)
+            case CompletionStarted() if self._shields.enforced and not self._fault:
+                results: dict[str, Json] = {"jailbreak": {"filtered": False, "detected": False}}
+                yield replace(event, prompt_filter_results=merged_prompt(results, event.prompt_filter_results))
+            case Finished():
+                if not self._request.team:
+                    yield ThoughtsAdded((self._thought(),))
+                yield event
+            case _:
+                yield event
+
+    def _thought(self) -> Thought:
+        found = len(self._without) + self._others
+        if self._fault:
+            text = f"Not everything was checked for attacks. {self._fault.message}"
+        elif found:
+            text = f"{found} of the texts that were checked hold orders to the model: "
+            text += "they are withheld." if self._shields.enforced else "nothing is held back (RAI_MODE)."
+        else:
+            text = "The question and what the answer is based on are checked, and no attack was found."
+        names: list[Json] = [source.sourcepage for source in self._without]
+        return Thought("Prompt Shields", text, {"enforced": self._shields.enforced, "sources": names})
+
+
+async def _next(turn: AsyncGenerator[ChatEvent]) -> ChatEvent | None:
+    return await anext(turn, None)
+
+
+def _sources(found: Retrieved | AgentMessage) -> Iterable[DataPoint]:
+    return (*found.data_points, *(source for thought in found.thoughts for source in thought.quotes))
+
+
+def _without_sources(found: Retrieved, without: frozenset[DataPoint]) -> Retrieved:
+    return replace(
+        found,
+        data_points=tuple(point for point in found.data_points if point not in without),
+        thoughts=tuple(thought for thought in found.thoughts if without.isdisjoint(thought.quotes)),
+        images=tuple(image for image in found.images if without.isdisjoint(image.data_points)),
+    )
+
+
+def _without_results(request: ChatRequest, places: frozenset[int]) -> ChatRequest:
+    """Put a note in place of what tools of the caller returned at these places of its messages and steps."""
+
+    def noted(at: int, message: Message) -> Message:
+        return replace(message, content=WITHHELD) if at in places and message.role is Role.TOOL else message
+
+    said = [noted(at, message) for at, message in enumerate((*request.messages, *request.steps))]
+    count = len(request.messages)
+    return replace(request, messages=tuple(said[:count]), steps=tuple(said[count:]))
