@@ -5,7 +5,10 @@ tries, so that other work on the machine does not count.
 """
 
 import asyncio
+import hashlib
 import json
+import subprocess
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
@@ -32,6 +35,7 @@ from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BODY_LIMIT, JsonReader
 from shared.wire.table import PROTOCOLS
+from tests import loop_of_routes
 
 AT_ONCE = 0.05
 """Seconds of CPU time that a stage may take before other requests have their turn."""
@@ -209,6 +213,19 @@ async def slowest_turn(work: Coroutine[None, None, object]) -> float:
         slowest = max(slowest, time.thread_time() - begun)
     await working
     return slowest
+
+
+def test_no_route_keeps_the_loop_for_long_whatever_it_is_sent_and_has_kept(tmp_path: Path) -> None:
+    key = f"ada:{hashlib.sha256(loop_of_routes.KEY.encode()).hexdigest()}"
+    env = {"DATA_DIR": str(tmp_path), "AUTH_MODE": "api-key", "API_KEYS": key}
+    command = [sys.executable, "-m", "tests.loop_of_routes"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    walked = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {name for name, *_ in walked} == {route.name for route in loop_of_routes.ROUTES}
+    for name, method, seconds, statuses in walked:
+        assert max(seconds) < AT_ONCE, (name, method)
+        assert 500 not in statuses, (name, method, done.stderr)
 
 
 def _bodies(unit: str) -> Iterator[bytes]:
