@@ -25,6 +25,7 @@ from tests.guard.scripted_safety import (
     completes_with_an_error,
     ended,
     fixed,
+    harmless,
     honest,
     mute,
     unreachable,
@@ -248,3 +249,33 @@ async def test_a_model_that_takes_its_time_is_no_fault_of_a_service_that_waits_f
     out = await running
     assert out.error is None
     assert out.text == "Four"
+
+
+def noisy(script: Script) -> Script:
+    """Sends every event twice, and between them older offsets and news of texts that it was never sent."""
+
+    async def doubled(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
+        async for event in script(session):
+            yield event
+            if isinstance(event, Watermark):
+                yield Watermark(event.place, event.offset // 2)
+                yield Watermark(MISSING, 1_000)
+                yield harmless(MISSING, 1_000, "SEXUAL")
+            if not isinstance(event, Completion):
+                yield event
+
+    return doubled
+
+
+async def test_a_service_that_repeats_itself_and_talks_of_other_texts_changes_nothing() -> None:
+    said = answer("All is ", "well, ", "all of it.")
+    outcome = await watched(said, rules(ScriptedSafety(noisy(honest(findings=True)))))
+    assert outcome.error is None
+    assert outcome.text == "All is well, all of it."
+    assert outcome.finished.content_filter_results == {"hate": {"filtered": False, "severity": "safe"}}
+
+
+async def test_nor_does_it_let_out_what_is_forbidden() -> None:
+    outcome = await watched(answer("All is ", "evil", " here."), rules(ScriptedSafety(noisy(honest("evil")))))
+    assert isinstance(outcome.error, ContentFiltered)
+    assert "All is ".startswith(outcome.text)
