@@ -112,6 +112,8 @@ class Open(TableRoute[OpenHandler], frozen=True):
     is_open: ClassVar[bool] = True
 
 
+unanswered: set[Request] = set()
+"""Requests whose answers have not begun."""
 _checks: dict[Handler | OpenHandler, Check] = {}
 """What handlers have checked before anybody signs in."""
 
@@ -139,7 +141,11 @@ async def answer(route: Route | Open, request: Request, table: Sequence[Route | 
     """
     request.state.table = table
     request.state.arrived = asyncio.get_running_loop().time()
-    response = show_limits(request, await _attempt(route, request))
+    unanswered.add(request)
+    try:
+        response = show_limits(request, await _attempt(route, request))
+    finally:
+        unanswered.discard(request)
     response.headers["x-content-type-options"] = "nosniff"
     if named := [name for name in _FOR_PAGES if name in response.headers]:
         response.headers["access-control-expose-headers"] = ", ".join(named)

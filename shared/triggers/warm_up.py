@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
@@ -23,11 +24,15 @@ from shared.errors import SwitchboardError
 from shared.runtime.late_imports import run_import
 from shared.service import Service
 from shared.triggers.content_events import finish_changes
+from shared.triggers.door import unanswered
 from shared.web.public_url import lacks_url
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
 
 _log = logging.getLogger("switchboard.start")
+
+_POLITE_ROUNDS = 50
+_ROUND_SECONDS = 0.1
 
 _warming: asyncio.Task[bool] | None = None
 _deleting: asyncio.Task[NoReturn] | None = None
@@ -49,14 +54,16 @@ async def _warm_up() -> bool:
         if lacks_url(service.settings.public_url):
             _log.warning("Links in answers lead to the worker itself: set PUBLIC_URL to the address of this app.")
         _delete_old_documents(service)
-        await asyncio.gather(
-            service.load(),
-            service.check(),
-            app.get_runs(),
-            finish_changes(),
-            run_import(list[Protocol], PROTOCOLS.values()),
-            run_import(import_module, "shared.triggers.mcp_messages"),
-        )
+        for step in (
+            service.load,
+            app.get_runs,
+            finish_changes,
+            partial(run_import, list[Protocol], PROTOCOLS.values()),
+            partial(run_import, import_module, "shared.triggers.mcp_messages"),
+            service.check,
+        ):
+            await _let_requests_go_first()
+            await step()
     except SwitchboardError as error:
         _log.warning("not warmed up: %s", error.message)
     except Exception as error:  # noqa: BLE001 (the request that needs the part reports the same failure)
@@ -67,6 +74,14 @@ async def _warm_up() -> bool:
             _log.warning("%d modules of the app are compiled at each start: see docs/deploy.md, Byte code", count)
         return True
     return False
+
+
+async def _let_requests_go_first() -> None:
+    """Wait while requests wait for their answers, for some seconds: what they import comes before the rest."""
+    for _ in range(_POLITE_ROUNDS):
+        if not unanswered:
+            return
+        await asyncio.sleep(_ROUND_SECONDS)
 
 
 def _delete_old_documents(service: Service) -> None:
