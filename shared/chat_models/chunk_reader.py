@@ -4,6 +4,7 @@ Source: OpenAI API reference, 'The chat completion chunk object'. Beyond it: Azu
 delta; Ollama, vLLM and gateways leave out indexes, ids and `[DONE]`, and tell of errors inside the stream.
 """
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any, Literal, cast
@@ -31,45 +32,40 @@ class _ToolCallPiece(msgspec.Struct, gc=False):
     function: _Function | None = None
 
 
-class _Part(msgspec.Struct, gc=False):
-    type: str = ""
-    text: str = ""
-
-
 class _Delta(msgspec.Struct, gc=False):
-    content: str | list[_Part] | None = None
+    content: Any = None  # a text or a list of parts; any other value is no answer's text, and is as absent
     reasoning_content: Any = None  # a text, by DeepSeek, llama.cpp and older vLLM
     reasoning: Any = None  # the same by Ollama, OpenRouter and newer vLLM; elsewhere it may be anything
-    refusal: str | None = None
+    refusal: Any = None
     tool_calls: list[_ToolCallPiece] | None = None
 
 
 class _Choice(msgspec.Struct, gc=False):
-    index: int | None = None
+    index: Any = None
     delta: _Delta | None = None
     message: _Delta | None = None
-    finish_reason: str | None = None
+    finish_reason: Any = None
     content_filter_results: Any = None
     content_filter_offsets: Any = None
 
 
-class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
 class _Chunk(msgspec.Struct, gc=False):
-    id: str | None = None
-    created: int | None = None
-    model: str | None = None
-    system_fingerprint: str | None = None
+    """A chunk. What an answer can do without is of any type: what is odd there is as absent."""
+
+    id: Any = None
+    created: Any = None
+    model: Any = None
+    system_fingerprint: Any = None
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     prompt_filter_results: Any = None  # JSON of any shape, as the next; msgspec cannot analyse the recursive `Json`
     error: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Chunk)
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATES = re.compile(rb"\\\\|" + _HIGH + _LOW + rb"|(?P<high>" + _HIGH + rb")|(?P<low>" + _LOW + rb")")
+"""Characters beyond the 16-bit ones in JSON's escapes: both halves, or one that stands alone."""
 
 LONGEST_TEXT = 8_192
 """Characters of a `ModelText`: a longer piece of the answer becomes several, so that no stage works long at one."""
@@ -129,7 +125,7 @@ class ChunkReader:
         """
         self._model = model
         self._address = address
-        self._lines = SseReader() if framing == "sse" else None
+        self._lines = SseReader(reads_errors=True) if framing == "sse" else None
         self._document = bytearray()
         self._marks = ThinkingMarks()
         self._calls: list[_OpenCall] = []
@@ -137,6 +133,7 @@ class ChunkReader:
         self._prompt_filter_results: Json = None
         self._content_filter_results: dict[str, Json] = {}
         self._piece_results: dict[str, Json] = {}
+        self._half = b""
         self._started = False
         self._finish_reason: str | None = None
         self._done = False
@@ -202,24 +199,48 @@ class ChunkReader:
             self._done = text == b"[DONE]"
             if self._done or not text:
                 return
-        chunk = _decode(payload)
+        chunk = self._decode(payload)
         if chunk.prompt_filter_results:
             self._prompt_filter_results = chunk.prompt_filter_results
         # Azure's first chunk has only filter results: neither an id nor a choice.
         if not self._started and (chunk.id or chunk.choices):
             self._started = True
             events.append(self._start(chunk))
-        if chunk.usage:
-            self._usage = Usage(_tokens(chunk.usage.prompt_tokens), _tokens(chunk.usage.completion_tokens))
+        usage: object = chunk.usage
+        if isinstance(usage, dict) and usage:
+            counts = cast("dict[str, object]", usage)
+            self._usage = Usage(_tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens")))
         for choice in chunk.choices or ():
             if not choice.index:
                 self._read_choice(choice, events)
 
+    def _decode(self, payload: bytes) -> _Chunk:
+        try:
+            chunk = _decoder.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            try:
+                chunk = _decoder.decode(_SURROGATES.sub(self._joined_half, payload))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+                raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
+        if chunk.error:
+            raise ServiceFault(read_fault(chunk.error))
+        return chunk
+
+    def _joined_half(self, found: re.Match[bytes]) -> bytes:
+        """Move the first half of a character to its second one, which some services send with the next chunk."""
+        if found["high"]:
+            self._half = found["high"]
+            return b""
+        if found["low"]:
+            half, self._half = self._half, b""
+            return half + found["low"] if half else b""
+        return found[0]
+
     def _start(self, chunk: _Chunk) -> CompletionStarted:
-        created = chunk.created or 0
+        created = int(chunk.created) if isinstance(chunk.created, int | float) and chunk.created < _LAST_SECOND else 0
         return CompletionStarted(
             id=_name(chunk.id) or f"chatcmpl-{uuid4().hex}",
-            created=created if 0 < created < _LAST_SECOND else int(time.time()),
+            created=created if created > 0 else int(time.time()),
             model=_name(chunk.model) or self._model,
             system_fingerprint=_name(chunk.system_fingerprint),
             prompt_filter_results=self._prompt_filter_results,
@@ -229,7 +250,8 @@ class ChunkReader:
     def _read_choice(self, choice: _Choice, events: list[ModelEvent]) -> None:  # noqa: C901 (no calls: it is per token)
         if choice.finish_reason == "error":
             raise ServiceFault(Fault(Reason.BROKEN))
-        self._finish_reason = choice.finish_reason or self._finish_reason
+        if choice.finish_reason and isinstance(choice.finish_reason, str):
+            self._finish_reason = choice.finish_reason
         filtered: object = choice.content_filter_results
         if isinstance(filtered, dict):
             results = cast("dict[str, Json]", filtered)
@@ -248,7 +270,7 @@ class ChunkReader:
             return
         for piece in delta.tool_calls or ():
             self._add(piece)
-        if reasoning := delta.reasoning_content or delta.reasoning:
+        if reasoning := delta.reasoning_content or delta.reasoning or _thought(delta.content):
             self._add_reasoning(reasoning, events)
         if text := _text(delta):
             self.has_content = True
@@ -307,14 +329,14 @@ def _check(count: int, limit: int) -> None:
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
 
 
-def _name(value: str | None) -> str | None:
-    """An id or a model's name, unless it is too long to be one."""
-    return value if value and len(value) <= _MAX_NAME else None
+def _name(value: object) -> str | None:
+    """An id or a model's name, unless it is no text, or too long to be one."""
+    return value if isinstance(value, str) and 0 < len(value) <= _MAX_NAME else None
 
 
-def _tokens(count: int | None) -> int:
+def _tokens(count: object) -> int:
     """A number of tokens, between 0 and the limit."""
-    return max(0, min(count or 0, _MAX_TOKENS))
+    return int(max(0, min(count, _MAX_TOKENS))) if isinstance(count, int | float) else 0
 
 
 def _worst(before: dict[str, Json], after: dict[str, Json]) -> dict[str, Json]:
@@ -328,22 +350,26 @@ def _is_filtered(found: Json) -> bool:
     return any(isinstance(entry, dict) and entry.get("filtered") for entry in entries)
 
 
-def _decode(payload: bytes) -> _Chunk:
-    try:
-        chunk = _decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
-    if chunk.error:
-        raise ServiceFault(read_fault(chunk.error))
-    return chunk
-
-
 def _pieces[Piece: ModelText | ReasoningDelta](made: Callable[[str], Piece], text: str) -> list[Piece]:
     return [made(text[start : start + LONGEST_TEXT]) for start in range(0, len(text), LONGEST_TEXT)]
 
 
 def _text(delta: _Delta) -> str:
-    content = delta.content or ""
-    if not isinstance(content, str):
-        content = "".join(part.text for part in content if part.type == "text")
-    return content + (delta.refusal or "")
+    content = delta.content if isinstance(delta.content, str) else _joined(delta.content, "text")
+    return content + delta.refusal if isinstance(delta.refusal, str) else content
+
+
+def _thought(content: object) -> str:
+    """What is thought in parts of the content, as Mistral's models write it."""
+    return "" if isinstance(content, str) else _joined(content, "thinking")
+
+
+def _joined(parts: object, kind: str) -> str:
+    """Join the texts of all parts of a type; a part of thoughts has parts of its own."""
+    texts: list[str] = []
+    for part in cast("list[object]", parts) if isinstance(parts, list) else ():
+        fields = cast("dict[str, object]", part) if isinstance(part, dict) else {}
+        if fields.get("type") == kind:
+            said = fields.get(kind)
+            texts.append(said if isinstance(said, str) else _joined(said, "text"))
+    return "".join(texts)

@@ -17,11 +17,15 @@ class SseReader:
 
     Lines end at CR, LF or CRLF and nowhere else. Names, ids and retry times of events are skipped.
 
+    Args:
+        reads_errors: Whether a field `error`, as llama.cpp sends it, is an event `{"error": …}`.
+
     Source: HTML Living Standard, 9.2.6 Interpreting an event stream. Beyond it, the last event counts without its
     empty line too, as services leave that out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_errors: bool = False) -> None:
+        self._reads_errors = reads_errors
         self._line = bytearray()
         self._data: list[bytes] = []
         self._data_bytes = 0
@@ -73,6 +77,8 @@ class SseReader:
             elif line == b"data":
                 self._data.append(b"")
                 self._data_bytes += 1
+            elif self._reads_errors and line.startswith(b"error:"):
+                events.append(b'{"error":%b}' % line[6:])
             elif not line and self._data:
                 events.append(b"\n".join(self._data))
                 self._data.clear()

@@ -25,6 +25,7 @@ _KINDS = {
 """What the extractive model's answers are."""
 _ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
 """The error if a reasoning model spent all its tokens on thinking."""
+_EMPTY = "The model answered with nothing. Try again, or ask in other words."
 
 
 class Answering:
@@ -96,6 +97,8 @@ class Answering:
         calls = calls_for_caller(self._request, self._calls, finished.reason)
         if finished.reason == "length" and not (text or calls or self._request.max_tokens):
             raise Unavailable(_ALL_THOUGHT)
+        if finished.reason == "stop" and not (form or text.strip() or calls):
+            raise Unavailable(_EMPTY)
         if form and finished.reason == "stop" and not calls and not _is_json(text, form):
             raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
         if calls:

@@ -55,7 +55,7 @@ class MessageBody(BodyModel):
     """One message."""
 
     role: Literal["user", "assistant", "system", "tool"]
-    content: str | None = Field(description="The text; null only beside tool calls.")
+    content: str | None = Field(description="The text; null only in the assistant's messages.")
     tool_calls: Annotated[list[ToolCallBody], FailFast()] | None = Field(default=None, max_length=MAX_TOOL_CALLS)
     tool_call_id: str | None = None
 
@@ -265,7 +265,7 @@ def _conversation_id(state: Json) -> str | None:
 
 
 def _message(index: int, message: MessageBody) -> Message:
-    if message.content is None and not message.tool_calls:
+    if message.content is None and not message.tool_calls and message.role != "assistant":
         raise BadRequest(f"messages[{index}].content should be a string.")
     calls = [ToolCall(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
     return Message(Role(message.role), message.content or "", tuple(calls), message.tool_call_id)

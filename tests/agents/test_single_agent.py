@@ -123,8 +123,10 @@ async def test_a_search_after_the_first_text_shows_all_sources_again(office: Off
 async def test_an_agent_that_says_nothing_still_says_where_it_looked(office: Office) -> None:
     office.service.call_tool("search", {"query": "Standard plan"})
     office.service.reply()
-    events = await events_of(office, asked(top=1))
-    assert [type(event) for event in events] == [Retrieved, CompletionStarted, Finished]
+    async with aclosing(turn(office, asked(top=1))) as events:
+        assert [type(await anext(events)) for _ in range(2)] == [Retrieved, CompletionStarted]
+        with pytest.raises(Unavailable, match="answered with nothing"):
+            await anext(events)
 
 
 async def test_followups_leave_the_text_and_an_invented_citation_is_named(office: Office) -> None:

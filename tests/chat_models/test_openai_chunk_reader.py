@@ -153,6 +153,39 @@ TOLERATED: dict[str, tuple[bytes, list[ModelEvent]]] = {
         [ModelText("Hi"), ModelFinished("stop")],
     ),
     "an empty answer": (sse(STOP), [ModelFinished("stop")]),
+    "numbers and texts of other kinds beside the text": (
+        sse(
+            {**said("Hel"), "created": 1757876416.566, "id": 7, "system_fingerprint": {"a": 1}, "model": 4},
+            {**said("lo"), "created": "1700000000", "usage": "none"},
+            {**STOP, "usage": {"prompt_tokens": 3, "completion_tokens": 2.25, "total_tokens": "5"}},
+        ),
+        [*HELLO[:2], ModelFinished("stop", Usage(3, 2))],
+    ),
+    "contents that are no texts": (
+        sse(
+            chunk({"content": 5}),
+            said("Hel"),
+            chunk({"content": [7, {"type": "text"}], "refusal": 1}),
+            said("lo"),
+            STOP,
+        ),
+        HELLO,
+    ),
+    "thoughts in parts of the content": (
+        sse(
+            chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}),
+            chunk({"content": [{"type": "thinking", "thinking": "m."}, {"type": "text", "text": "Hel"}]}),
+            said("lo"),
+            STOP,
+        ),
+        [ReasoningDelta("Hm"), ReasoningDelta("m."), *HELLO],
+    ),
+    "halves of a character in two chunks, and one alone": (
+        sse(said("A"), said("B"), STOP)
+        .replace(b'"A"', rb'"A \\ \ud83d"')
+        .replace(b'"B"', rb'"\ude00 B\ud83d\ude00 \ud83d"'),
+        [ModelText("A \\ "), ModelText("\U0001f600 B\U0001f600 "), ModelFinished("stop")],
+    ),
 }
 
 
@@ -177,6 +210,19 @@ FAULTS: dict[str, tuple[bytes, Reason]] = {
     "an error with a status as its code": (sse({"error": {"message": "secret", "code": 429}}), Reason.RATE),
     "an error with a known code": (sse({"error": {"code": "content_filter", "message": "x"}}), Reason.FILTERED),
     "an error after text": (sse(said("Hi"), {"error": {"code": "rate_limit_exceeded"}}), Reason.RATE),
+    "a line of llama.cpp's in place of an answer": (
+        b'error: {"code":400,"message":"the request exceeds the available context size. try again"}\n\n' + sse(),
+        Reason.TOO_LONG,
+    ),
+    "such a line amid the text": (
+        sse(said("Hi"), done=False) + b'error: {"code":500,"message":"x","type":"server_error"}\n\n' + sse(),
+        Reason.BROKEN,
+    ),
+    "such a line that is no JSON": (sse(said("Hi"), done=False) + b"error: oops\n\n" + sse(), Reason.NOT_AN_ANSWER),
+    "too long, as a fault of the service amid the text": (
+        sse(said("Hi"), {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}),
+        Reason.TOO_LONG,
+    ),
     "an error as the finish reason": (sse(said("Hi"), chunk({}, "error")), Reason.BROKEN),
 }
 

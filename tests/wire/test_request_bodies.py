@@ -149,6 +149,11 @@ def test_unknown_keys_are_ignored() -> None:
     assert asked.overrides == Overrides()
 
 
+def test_an_earlier_message_of_the_assistant_may_say_nothing() -> None:
+    said = parse(messages=[{"role": "assistant", "content": None}, *cast("list[Json]", ASK["messages"])])
+    assert [message.content for message in said.messages] == ["", "Hi"]
+
+
 def test_an_echoed_tool_call_comes_through() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     echoed: list[Any] = [

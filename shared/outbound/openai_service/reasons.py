@@ -103,11 +103,10 @@ def read_fault(
     reason = next((BY_CODE[word] for word in words if word in BY_CODE), None) or _by_status(status)
     param = fields.get("param")
     override = name if isinstance(param, str) and (name := param.partition(".")[0]) in _OVERRIDES else None
-    if reason is Reason.NOT_ACCEPTED:
-        if _TOO_LONG.search(str(fields.get("message", ""))):
-            reason = Reason.TOO_LONG
-        elif override:
-            reason = Reason.OVERRIDE
+    if reason in (Reason.NOT_ACCEPTED, Reason.BROKEN) and _TOO_LONG.search(str(fields.get("message", ""))):
+        reason = Reason.TOO_LONG
+    elif reason is Reason.NOT_ACCEPTED and override:
+        reason = Reason.OVERRIDE
     return Fault(
         reason,
         status=status,
