@@ -1,5 +1,6 @@
 """The tools of an agent, as functions of Agent Framework, and what their calls found."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from shared.events import Thought, ToolEnded, ToolStarted
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.table import TOOLS
 
+_TAG = re.compile(r"<(?=\s*/?\s*result\b)", re.IGNORECASE)
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
 
@@ -164,7 +166,7 @@ class _ToolFunction(af.FunctionTool):
 
 def _marked(text: str) -> str:
     """Mark what a server returned as data (`instructions.RESULTS`), which cannot end the mark itself."""
-    return f"<result>\n{text.replace('</result', '< /result')}\n</result>"
+    return f"<result>\n{_TAG.sub('< ', text)}\n</result>"
 
 
 def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:

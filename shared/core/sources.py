@@ -15,7 +15,7 @@ _COMPLETED = 3
 """How many of the best passages get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
 """The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
-_TAG = re.compile(r"<(?=/?source>)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=\s*/?\s*source\b)", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6} ")
 _LEAST_OVERLAP = 10
 """Characters that two passages must have in common to overlap; fewer are the same by chance."""
@@ -33,7 +33,7 @@ def source_text(passage: Passage, text: str | None = None) -> str:
         text: What to write in place of its text; None: the text.
     """
     section = " > ".join(passage.path)
-    head = f"Name: {passage.sourcepage}\n{f'Section: {_one_line(section)}\n' if section else ''}"
+    head = f"Name: {_one_line(passage.sourcepage)}\n{f'Section: {_one_line(section)}\n' if section else ''}"
     date = f"Date: {passage.date}\n" if passage.date else ""
     return f"<source>\n{head}{date}\n{_TAG.sub('&lt;', passage.whole if text is None else text).strip()}\n</source>"
 

@@ -7,12 +7,13 @@ checked.
 from collections.abc import Callable
 from copy import replace
 
-from shared.chat_types import Json
+from shared.chat_types import Json, Role
 from shared.errors import SwitchboardError
 from shared.events import AgentMessage, DataPoint, Retrieved, Thought
 from shared.guard import Place, Side
+from shared.guard.chat_payloads import PromptText
 from shared.guard.check import Check
-from shared.guard.rules import Rules
+from shared.guard.rules import Rules, merged
 
 
 class GuardedSources:
@@ -21,7 +22,7 @@ class GuardedSources:
     def __init__(self, rules: Rules, new_check: Callable[[], Check]) -> None:
         self._rules = rules
         self._new_check = new_check
-        self._checked: dict[DataPoint, tuple[Check, Place]] = {}
+        self._checked: dict[DataPoint, tuple[Check, int]] = {}
         self.checks: list[Check] = []
         """All checks so far; the owner of this object closes them."""
 
@@ -37,10 +38,12 @@ class GuardedSources:
             return
         check = self._new_check()
         self.checks.append(check)
-        for number, source in enumerate(new):
-            place = Place(Side.COMPLETION, str(number), 0)
-            check.add(place, f"{source.line}\n{source.section}" if source.section else source.line)
-            self._checked[source] = check, place
+        texts = [f"{source.line}\n{source.section}" if source.section else source.line for source in new]
+        if self._rules.kind == "rai":  # its tasks for prompts look for orders to a model
+            check.ask([PromptText(_place(Side.PROMPT, at), Role.TOOL, text) for at, text in enumerate(texts)])
+        for number, (source, text) in enumerate(zip(new, texts, strict=True)):
+            check.add(_place(Side.COMPLETION, number), text)
+            self._checked[source] = check, number
         check.finish()
 
     def decided(self, found: Retrieved | AgentMessage) -> bool:
@@ -63,11 +66,13 @@ class GuardedSources:
         return replace(found, data_points=data_points, thoughts=tuple(thoughts))
 
     def _may_go(self, source: DataPoint) -> bool:
-        check, place = self._checked[source]
+        check, number = self._checked[source]
         if check.fault and not self._rules.forgives(check.fault):
             return False
         # One session checks several sources. After a block of one, another is shown only if it was cleared to its end.
-        return not check.clearance.blocking or check.clearance.is_clear(place)
+        return not check.clearance.blocking or all(
+            check.clearance.is_clear(place) for place in check.clearance.places if place.message_id == str(number)
+        )
 
     def _thought(self, withheld: int, of: int) -> Thought:
         sentences: list[str] = []
@@ -76,9 +81,14 @@ class GuardedSources:
             sentences.append(f"{withheld} of {of} sources {are} withheld, with the steps that quote them.")
         if self.fault:
             sentences.append(f"Not all sources were checked. {self.fault.message}")
-        results = self._rules.results(Side.COMPLETION, *self.checks)
+        asked = self._rules.results(Side.PROMPT, *self.checks)
+        results = merged(asked, self._rules.results(Side.COMPLETION, *self.checks))
         props: dict[str, Json] = {"mode": self._rules.mode, "service": self._rules.kind}
         return Thought("Safety", " ".join(sentences), {**props, "content_filter_results": results})
+
+
+def _place(side: Side, number: int) -> Place:
+    return Place(side, str(number), 0)
 
 
 def _sources(found: Retrieved | AgentMessage) -> list[DataPoint]:

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from shared.chat_types import ChatRequest, RequestContext
+from shared.chat_types import ChatRequest, RequestContext, Role
 from shared.errors import ContentFiltered
 from shared.events import (
     AgentMessage,
@@ -56,8 +56,8 @@ from shared.events import (
     ToolsCalled,
     ToolStarted,
 )
-from shared.guard import Side
-from shared.guard.chat_payloads import ANSWER, MORE, prompt_texts
+from shared.guard import Place, Side
+from shared.guard.chat_payloads import ANSWER, MORE, PromptText, prompt_texts
 from shared.guard.check import Check
 from shared.guard.clearance import ReleaseQueue
 from shared.guard.rules import EARLIER_REFUSED, REFUSED, Results, Rules, merged, merged_prompt
@@ -195,7 +195,7 @@ class _GuardedTurn:
             case ToolStarted() | ConsentAsked():
                 self._queue.hold(_Held(event, self._check_alone(_written_in(event))))
             case ToolEnded():
-                self._results.append(self._begun(event.text))
+                self._results.append(self._begun(event.text, is_read=self._rules.kind == "rai"))
                 self._queue.hold(_Held(event, self._results[-1]))
             case Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
@@ -229,8 +229,11 @@ class _GuardedTurn:
         self._checks.append(self._begun(text))
         return self._checks[-1]
 
-    def _begun(self, text: str) -> Check:
+    def _begun(self, text: str, *, is_read: bool = False) -> Check:
+        """Begin a check; `is_read`: a model reads the text like a prompt, and may find orders in it."""
         check = self._rules.check(self._context, self._changed)
+        if is_read:
+            check.ask([PromptText(Place(Side.PROMPT, "0", 0), Role.TOOL, text)])
         check.add(ANSWER, text)
         check.finish()
         return check

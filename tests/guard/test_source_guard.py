@@ -111,7 +111,8 @@ async def test_harmless_sources_go_out_as_they_are() -> None:
     event, service = found(GOOD, OTHER), ScriptedSafety(honest())
     out = await watched(with_sources(event), rules(service))
     assert out.events[0] == event
-    assert service.sessions[1].texts == {ANSWER: GOOD.line, SECOND: OTHER.line}
+    read = {replace(place, side=Side.PROMPT): text for place, text in ((ANSWER, GOOD.line), (SECOND, OTHER.line))}
+    assert service.sessions[1].texts == {ANSWER: GOOD.line, SECOND: OTHER.line} | read
 
 
 async def test_without_sources_there_is_nothing_more_to_check() -> None:
@@ -178,7 +179,8 @@ async def test_of_sources_that_were_found_later_only_the_new_are_checked() -> No
     first, then = found(GOOD, BAD), found(GOOD, BAD, OTHER)
     out = await watched([first, STARTED, TextDelta("Fine."), then, Finished("stop")], rules(service))
     assert out.error is None
-    assert [session.texts for session in service.sessions[1:]] == [
+    sent = [session.texts for session in service.sessions[1:]]
+    assert [{place: text for place, text in texts.items() if place.side is Side.COMPLETION} for texts in sent] == [
         {ANSWER: GOOD.line, SECOND: BAD.line},
         {ANSWER: OTHER.line},
     ]
@@ -223,8 +225,9 @@ async def test_with_allow_sources_that_the_service_does_not_take_are_withheld() 
 
 async def test_with_allow_what_was_forbidden_before_a_fault_stays_so_and_what_was_not_cleared_with_it() -> None:
     async def breaks_off(session: ScriptedSession) -> AsyncGenerator[SafetyEvent]:
-        first, second, _ = await reads_all(session)
-        yield Watermark(first, len(GOOD.line))
+        *read, first, second, _ = await reads_all(session)
+        for place in (*read, first):
+            yield Watermark(place, len(session.texts[place]))
         yield blocks(second, 3, 5)
 
     out = await watched(
