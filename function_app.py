@@ -199,6 +199,14 @@ if settings and settings.batches == "queue":
         await runs.give_up_batch(message.get_body())
 
 
+if settings and settings.batches == "queue" and settings.in_azure:
+
+    @app.timer_trigger("timer", "30 * * * * *", use_monitor=False)  # pyright: ignore[reportUnknownMemberType] (no types)
+    async def batch_sweep(timer: func.TimerRequest) -> None:  # noqa: ARG001 (the worker passes it by this name)
+        """Let runs go on that nobody works on (timer trigger)."""
+        await runs.sweep()
+
+
 if settings and settings.chat_requests_queue:
 
     @app.queue_trigger("message", settings.chat_requests_queue, "AzureWebJobsStorage")  # pyright: ignore[reportUnknownMemberType] (no types)

@@ -99,7 +99,7 @@ async def begin(accepted: AcceptedRequest, arrival: Arrival, body: Body | None) 
 _starting = asyncio.Lock()
 _runs: "Runs | None" = None
 _message_runs: "Runs | None" = None
-_tidying: asyncio.Task[None] | None = None
+_upkeep: asyncio.Task[None] | None = None
 
 
 async def get_message_runs() -> "Runs":
@@ -121,18 +121,18 @@ async def get_message_runs() -> "Runs":
 async def get_runs() -> "Runs | None":
     """The runs of this process; None: they are off.
 
-    The first call resumes those that an earlier process left, if this one runs them.
+    From the first call on they are looked after: those go on that an earlier process left.
 
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _runs, _tidying  # noqa: PLW0603 (a worker process serves one app)
+    global _runs, _upkeep  # noqa: PLW0603 (a worker process serves one app)
     settings = get_settings()
     if settings.batches == "off":
         return None
     service = await get_service()
     async with _starting:
         if _runs is None:
-            _runs, upkeep = await run_import(build_runs, service)
-            _tidying = asyncio.create_task(upkeep()) if upkeep else None
+            _runs, keep_up = await run_import(build_runs, service)
+            _upkeep = asyncio.create_task(keep_up()) if keep_up else None
     return _runs

@@ -134,7 +134,7 @@ def build_message_runs(service: Service) -> "Runs":
     from shared.runs.running import Runner
 
     runner = Runner(BlobObjects.from_settings(service.settings), service, {})
-    return Runs(runner, InProcess(runner.run_when_free))
+    return Runs(runner, InProcess(runner.run))
 
 
 def open_answers(settings: Settings) -> "AnswerQueue":
@@ -157,13 +157,13 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
     """Choose and make the store and the engine of runs that the settings name.
 
     Returns:
-        The runs, and what deletes old ones, and resumes those that an earlier process left if this one runs them. None
-        in Azure, where a rule of the storage account deletes them.
+        The runs, and what looks after them. None in Azure, where a timer does, and a rule of the storage account
+        deletes old ones.
     """
     from shared.runs.in_process import InProcess
     from shared.runs.registry import Runs
     from shared.runs.running import Runner
-    from shared.runs.tidying import keep_tidy
+    from shared.runs.upkeep import keep_up
 
     settings = service.settings
     if settings.batches == "queue":
@@ -172,15 +172,13 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
 
         blobs = BlobObjects.from_settings(settings)
         runner = Runner(blobs, service, {})
-        queue = QueueEngine.from_settings(settings, InProcess(runner.run_when_free))
-        runs = Runs(runner, queue)
-        return runs, None if settings.in_azure else partial(keep_tidy, blobs, queue, resume=False)
+        runs = Runs(runner, QueueEngine.from_settings(settings, InProcess(runner.run)))
+        return runs, None if settings.in_azure else partial(keep_up, runs)
     from shared.runs.folder_objects import FolderObjects
 
-    store = FolderObjects(settings.data_dir / "batches")
-    runner = Runner(store, service, {})
-    engine = InProcess(runner.run_when_free)
-    return Runs(runner, engine), partial(keep_tidy, store, engine, resume=True)
+    runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
+    runs = Runs(runner, InProcess(runner.run))
+    return runs, partial(keep_up, runs)
 
 
 def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:

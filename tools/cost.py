@@ -22,6 +22,8 @@ AT_ONCE = {
 """How many requests an instance takes, by its gigabytes, where nothing else is chosen."""
 ANSWERS = (1_000, 10_000, 100_000)
 DAYS = 30
+SWEEPS = 24 * 60
+"""How often a day a timer looks for runs without an instance. Azure counts each for a second at least."""
 MILLION = 1_000_000
 
 
@@ -89,7 +91,7 @@ def month(use: Use, prices: dict[str, Any]) -> dict[str, float]:
     answers = use.answers * DAYS
     tokens = use.read * float(model["read"]) + use.written * float(model["written"])
     seconds = max(0.0, busy_seconds(use) * DAYS * use.memory - float(functions["free gigabyte seconds"]))
-    executions = max(0.0, answers - float(functions["free executions"]))
+    executions = max(0.0, answers + SWEEPS * DAYS - float(functions["free executions"]))
     gigabytes = max(0.0, answers * use.telemetry / MILLION - float(telemetry["free gigabytes"]))
     return {
         "the model": answers * tokens / MILLION,
@@ -103,14 +105,15 @@ def month(use: Use, prices: dict[str, Any]) -> dict[str, float]:
 
 
 def busy_seconds(use: Use) -> float:
-    """Return the seconds of a day in which instances have at least one request, added up over the instances.
+    """Return the seconds of a day in which instances have at least one request or sweep, added up over the instances.
 
     Answers come at random: with so many open on average, one instance has none for a part of the time.
     """
     day = use.hours * 3600
     open_on_average = use.answers * use.seconds / day
     at_once = use.concurrency or AT_ONCE.get(use.memory) or sys.exit(f"Say --concurrency for {use.memory} GB.")
-    return day * max(1 - math.exp(-open_on_average), open_on_average / at_once)
+    busy = 1 - math.exp(-open_on_average)
+    return day * max(busy, open_on_average / at_once) + SWEEPS * (1 - busy * use.hours / 24)
 
 
 def _of_a_thousand(costs: dict[str, float], use: Use) -> float:

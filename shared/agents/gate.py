@@ -141,6 +141,9 @@ class Gate:
             problem = problem_in(arguments, tool.definition.parameters)
             return ToolResult(f"Error: {problem}" if problem else _NOBODY, is_error=True)
         if kept and (ended := _without_running(tool, kept)):
+            if book and kept.state in ("claimed", "executing"):
+                kept = replace(kept, state="unknown" if ended[0] == "unknown" else "not_run")
+                await book.put(place, kept)
             return await self._told(kept, ToolResult(ended[1], is_error=True), ended[0])
         return await self._ran(place, tool, kept or self._new(place, tool, written, "executing"), call)
 
@@ -189,9 +192,13 @@ def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
         case "denied" | "expired" | "abandoned":
             why = f" Reason: {kept.reason}" if kept.reason else ""
             return "expired" if kept.state == "expired" else "denied", f"{_CLOSED[kept.state]}{why}"
-        case "executing" if not tool.is_repeatable:
+        case "unknown":
+            return "unknown", _NOT_KNOWN
+        case "executing" if not tool.is_repeatable or kept.digest != tool.digest:
             return "unknown", _NOT_KNOWN  # the process that ran it has ended meanwhile
-        case "claimed" | "executing" if kept.digest != tool.digest:
+        case "not_run":
+            return "failed", _CHANGED
+        case "claimed" if kept.digest != tool.digest:
             return "failed", _CHANGED
         case _:
             return None

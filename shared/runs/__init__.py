@@ -14,12 +14,14 @@ A run is a folder of small objects in an `ObjectStore`, named by its id of 32 he
     approvals/{id}       the call that an approval is for, and who asked
     open/{hash}/…        the approvals that an owner has open
     callers/{hash}       what a caller has begun, where that is limited
+    going/{id}           an empty object while a run has neither ended nor waits for a person
 
 Every object but the state and the calls of tools is written once (`NEW`), so that of two runners the first one wins.
 `registry.Runs` accepts, shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one,
 `consents.Consents` lets people decide about the calls that one waits for, and an `Engine` decides where those run that
-nobody waits for. Two stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and
-`queue_engine` by Azure Storage queues.
+nobody waits for. `upkeep.sweep` lets every run go on that has lost its runner, whether anybody asks for it or not. Two
+stores: `folder_objects` in `DATA_DIR`, and `blob_objects`. Two engines: `in_process`, and `queue_engine` by Azure
+Storage queues.
 
 What uses the store raises `Unavailable` or `TooSlow` if it cannot be used: the run can then be run again.
 """
@@ -113,10 +115,29 @@ async def change(store: ObjectStore, name: str, how: Callable[[bytes], bytes | N
     return None
 
 
+class Turn(Protocol):
+    """Whose turn it is: what an engine shares its slots by. The state of a run is one."""
+
+    @property
+    def owner(self) -> str:
+        """The caller."""
+        ...
+
+    @property
+    def created(self) -> float:
+        """When the run was accepted, in Unix seconds."""
+        ...
+
+    @property
+    def decided(self) -> bool:
+        """Whether a person has decided about its calls, so that it does not wait behind questions."""
+        ...
+
+
 class Engine(Protocol):
     """Decides where and when runs run. It may run one twice: `Runner.run` keeps the second one out."""
 
-    async def start(self, run_id: str) -> None:
+    async def start(self, run_id: str, turn: Turn) -> None:
         """See to it that a run runs soon, here or elsewhere.
 
         Raises:
@@ -124,12 +145,16 @@ class Engine(Protocol):
         """
         ...
 
-    async def watch(self, run_id: str) -> None:
-        """See to it that somebody looks at a run again, in case the runner that has it now dies.
+    async def take(self, run_id: str, turn: Turn) -> None:
+        """Run a run that a message names to its end, or leave it until its caller has room.
 
         Raises:
-            Unavailable, TooSlow: this cannot be arranged now.
+            Unavailable, TooSlow: it can be done neither now.
         """
+        ...
+
+    def has(self, run_id: str) -> bool:
+        """Whether this process runs a run, or will as soon as there is room."""
         ...
 
     async def check(self) -> None:

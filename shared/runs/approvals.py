@@ -18,7 +18,7 @@ from shared.chat_types import Decision
 from shared.errors import BadRequest, Decided, NotFound
 from shared.events import ChatEvent, ConsentAsked
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.claim import read_state
+from shared.runs.claim import enter_going, going_name, read_state
 from shared.runs.journal import read_journal, write_first_piece
 from shared.runs.kept_tools import change_call, codes_of, read_call, tools_of
 from shared.runs.live import is_paused
@@ -30,7 +30,7 @@ MOST_LISTED = 100
 _OPEN = "open/"
 _PLACE = re.compile("[0-9a-f]{10}-[0-9a-f]{32}")
 """An approval's place among the open ones: when its time is over, in Unix seconds as hexadecimal digits, and its id."""
-_APPROVED: tuple[CallState, ...] = ("claimed", "executing", "executed", "failed")
+_APPROVED: tuple[CallState, ...] = ("claimed", "executing", "executed", "failed", "unknown", "not_run")
 
 
 class _Pointer(msgspec.Struct, frozen=True):
@@ -150,6 +150,12 @@ async def with_code(store: ObjectStore, owner: str, code: str) -> str | None:
     return found.data.decode() if found else None
 
 
+async def run_of(store: ObjectStore, approval_id: str) -> str | None:
+    """Return the run that waits for an approval, decided or not; None: there is none."""
+    found = await store.read(f"approvals/{approval_id}")
+    return decode(found.data, _Pointer).run_id if found else None
+
+
 async def record_decision(store: ObjectStore, approval_id: str, decision: Decision, decider: Decider) -> Approval:
     """Write a decision. The run does not go on by that: see `free_if_decided`.
 
@@ -158,6 +164,8 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
         Decided: it was decided otherwise, or cannot be decided any more.
     """
     approval, name = await _find(store, approval_id, decider)
+    if approval.call.state == "open":  # first, so that the run goes on if this process ends after the decision
+        await enter_going(store, approval.run_id)
 
     def decided(call: KeptCall) -> KeptCall | None:
         call = _with_time(call)
@@ -193,11 +201,20 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
             store, run_id, state.journal + 1, shown_before(await read_journal(store, run_id, state.journal))
         )
         free = msgspec.structs.replace(
-            state, waits=(), journal=state.journal + 1, runner="", runs=0, started=0, beat=time.time()
+            state, waits=(), journal=state.journal + 1, runner="", runs=0, started=0, beat=time.time(), decided=True
         )
         with suppress(Conflict):
             await store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
             return free
+
+
+async def let_rest(store: ObjectStore, run_id: str) -> State | None:
+    """Look no longer after a run that waits for a person, unless that has decided meanwhile; return its state."""
+    await store.delete(going_name(run_id))
+    state = await free_if_decided(store, run_id)
+    if state and not (state.waits or state.deleted):
+        await enter_going(store, run_id)
+    return state
 
 
 async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> None:

@@ -6,6 +6,8 @@ person. Whoever begins a run gets a `Followed`, and differs from others only in 
 MCP and the queue of requests make one answer of it.
 """
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from copy import replace
@@ -16,8 +18,8 @@ import msgspec
 
 from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
-from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError
-from shared.events import ChatEvent, Failed
+from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
+from shared.events import ChatEvent, Failed, Finished, Thought, ThoughtsAdded
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from shared.runs.following import Report
     from shared.runs.journal import Live
     from shared.runs.registry import Runs
+
+
+_log = logging.getLogger("switchboard.run")
 
 
 class Keeping(msgspec.Struct, frozen=True):
@@ -48,7 +53,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     keeping: Keeping
     """How the run is kept."""
     until: float
-    """When a run that is kept in memory must be complete, on the event loop's clock, in seconds."""
+    """When the answer must be complete that the request waits for, on the event loop's clock, in seconds."""
     status_within: float | None = None
     """As `begin_turn` takes it."""
     options: RouteOptions = RouteOptions()
@@ -67,6 +72,13 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Whether somebody reads the answer now. Without that, the engine decides where and when the run begins."""
     tries_left: int | None = None
     """How often the same request comes again if this try fails; None: it does not come again by itself."""
+    is_told_later: bool = False
+    """Whether the sender has asked to be told later, so that the run may take as long as such runs may."""
+
+    @property
+    def can_do_without_keeping(self) -> bool:
+        """Whether the answer is of use if nothing can be kept of it: no call of a server's tool goes unkept."""
+        return not (self.keeping.acts or self.is_told_later or self.key is not None or self.tries_left is not None)
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -164,16 +176,23 @@ async def begin(
     """
     request, owner = accepted.request, owner_of(arrival.asker.caller)
     if service.tool_servers and runs:
-        if earlier := await decided(runs, request, owner):
+        if earlier := await decided(runs, request, owner, arrival.until):
             return earlier
         if arrival.keeping.acts:  # a phrase with a code that names no call is a question like any other
             await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
         raise NotFound("There is no such approval, or it is not yours to see.")
     accepted = replace(accepted, request=replace(request, decisions=()))
+    problem = ""
     if runs and body:
-        return await _begin_kept(runs, accepted, arrival, body)
-    if request.is_later:
+        try:
+            return await _begin_kept(runs, accepted, arrival, body)
+        except Unavailable as error:
+            if not arrival.can_do_without_keeping:
+                raise
+            problem = error.message
+            _log.warning("invocation %s: answered, and not kept: %s", arrival.asker.invocation_id, problem)
+    elif request.is_later:
         raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
     encoded, turn = await begin_turn(
         service,
@@ -183,7 +202,19 @@ async def begin(
         is_whole=arrival.status_within is None,
         status_within=arrival.status_within,
     )
-    return Followed(encoded, turn.batches, turn, turn.cancel)
+    return Followed(encoded, partial(_unkept, turn, problem) if problem else turn.batches, turn, turn.cancel)
+
+
+async def _unkept(turn: RunningTurn, problem: str, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
+    """Yield the events of a turn, and say before its end that it is not kept though that was asked for."""
+    async with aclosing(turn.batches(heartbeat)) as batches:
+        async for batch in batches:
+            at = next((at for at, event in enumerate(batch) if isinstance(event, Finished)), None)
+            if at is None:
+                yield batch
+            else:
+                thought = Thought("Run", f"This answer is not kept. {problem}")
+                yield [*batch[:at], ThoughtsAdded((thought,)), *batch[at:]]
 
 
 async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Followed:
@@ -209,13 +240,14 @@ async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival,
     accepted = as_run(accepted)
     if not arrival.is_waited_for:
         return _following(runs, await runs.accept(new), owner, accepted.request, None, outlives=True)
-    run_id, live = await runs.begin(new, accepted, arrival.status_within, is_last_try=not arrival.tries_left)
+    until = None if arrival.is_told_later else arrival.until
+    run_id, live = await runs.begin(new, accepted, arrival.status_within, until, is_last_try=not arrival.tries_left)
     encoded = live.request if live else (await runs.followers.request(run_id))[1]
-    return _following(runs, run_id, owner, encoded, live, outlives=arrival.outlives)
+    return _following(runs, run_id, owner, encoded, live, outlives=arrival.outlives, until=None if live else until)
 
 
-async def decided(runs: "Runs", request: ChatRequest, owner: str) -> Followed | None:
-    """Decide about the calls that a request names, and follow the run of the last one.
+async def decided(runs: "Runs", request: ChatRequest, owner: str, until: float | None = None) -> Followed | None:
+    """Decide about the calls that a request names, and follow the run of the last one until a time of the loop's clock.
 
     Returns:
         The run; None: the request decides nothing.
@@ -233,7 +265,9 @@ async def decided(runs: "Runs", request: ChatRequest, owner: str) -> Followed | 
     if approval is None:
         return None
     begin, number = await runs.consents.shown_after(approval.run_id)
-    return _following(runs, approval.run_id, owner, request, None, outlives=True, before=begin, number=number)
+    return _following(
+        runs, approval.run_id, owner, request, None, outlives=True, before=begin, number=number, until=until
+    )
 
 
 def _following(
@@ -246,6 +280,7 @@ def _following(
     outlives: bool,
     before: tuple[ChatEvent, ...] | None = None,
     number: int | None = 0,
+    until: float | None = None,
 ) -> Followed:
     """Follow a run that is kept.
 
@@ -258,6 +293,7 @@ def _following(
         outlives: Whether it goes on when its reader leaves.
         before: Events that come before those of the run; None: the request begins the run.
         number: Number of the run's first event that is read; None: none are.
+        until: When the request gives up reading, on the event loop's clock, in seconds; None: never.
     """
 
     async def read(heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
@@ -265,7 +301,15 @@ def _following(
             yield [*before]
         if number is not None:
             async with aclosing(runs.followers.follow(run_id, owner, number, heartbeat, live)) as batches:
-                async for batch in batches:
+                while True:
+                    try:
+                        async with asyncio.timeout_at(until):
+                            batch = await anext(batches)
+                    except StopAsyncIteration:
+                        return
+                    except TimeoutError:
+                        yield [Failed(TooSlow("The answer takes longer than this request may. It goes on."), "")]
+                        return
                     yield batch
 
     async def report(seconds: float) -> "Report":

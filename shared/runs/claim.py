@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import replace
 from enum import Enum
 from secrets import token_hex
 
@@ -12,8 +13,9 @@ import msgspec
 
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import NEW, Conflict, ObjectStore, change
+from shared.runs.kept_tools import change_call, tools_of
 from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Result, RunRequest, State, decode, label, status_of
-from shared.tools.calls import KeptCall
+from shared.tools.calls import CallState, KeptCall
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
@@ -122,6 +124,7 @@ class Claim:
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
             return await self.leave()
+        await settle(self._store, self.run_id, state)
         _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
         return RunEnd.DONE
 
@@ -150,7 +153,7 @@ class Claim:
 
         The run does not count: many short faults of the store must not end one, as runs that end their process do.
         """
-        free = msgspec.structs.replace(self.state, runner="", beat=time.time(), runs=self.state.runs - 1)
+        free = msgspec.structs.replace(self.state, runner="", beat=0, runs=self.state.runs - 1)
         with suppress(Conflict, SwitchboardError):
             await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
 
@@ -237,6 +240,30 @@ async def read_result(store: ObjectStore, run_id: str) -> Result | None:
     return decode(found.data, Result) if found else None
 
 
+def going_name(run_id: str) -> str:
+    """Return the name of the object that a run has while it has neither ended nor waits for a person."""
+    return f"going/{run_id}"
+
+
+async def enter_going(store: ObjectStore, run_id: str) -> None:
+    """Enter a run among those that are looked after."""
+    with suppress(Conflict):  # it is there
+        await store.write(going_name(run_id), b"", NEW)
+
+
+async def settle(store: ObjectStore, run_id: str, state: State) -> None:
+    """Give the calls of a run that has ended their ends, and look after it no longer."""
+    if state.decided or state.stopped:
+        for name in [name async for name in store.names(tools_of(run_id))]:
+            await change_call(store, name, _ended)
+    await store.delete(going_name(run_id))
+
+
+def _ended(call: KeptCall) -> KeptCall | None:
+    ends: Mapping[CallState, CallState] = {"open": "abandoned", "claimed": "not_run", "executing": "unknown"}
+    return replace(call, state=ends[call.state]) if call.state in ends else None
+
+
 async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     """Delete what a run holds.
 
@@ -248,6 +275,7 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     names = [name async for name in store.names(f"{run_id}/") if name != f"{run_id}/state"]
     for name in names:
         await store.delete(name)
+    await store.delete(going_name(run_id))
     if state:
         await store.delete(f"{run_id}/state")
 

@@ -1,7 +1,7 @@
 """Lets people decide about the calls that runs wait for, in a chat or by a route, and lets the runs go on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Protocol
@@ -9,13 +9,14 @@ from typing import Protocol
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
-from shared.runs import ObjectStore, records
+from shared.runs import NEW, Conflict, ObjectStore, records
 from shared.runs.approvals import (
     Approval,
     Decider,
     free_if_decided,
     no_such_approval,
     record_decision,
+    run_of,
     waiting_calls,
     with_code,
 )
@@ -24,6 +25,8 @@ from shared.runs.journal import read_piece
 
 _MOST_LOOKED_AT = 5
 """How many of the newest runs of a chat a new message may withdraw."""
+_MOST_CODES = 20
+"""The same of the codes in its messages."""
 _CODE = re.compile(r"\b(?:approve|decline) ([A-Z0-9]{4})\b")
 """A code in a question for consent, as front ends without buttons show it."""
 
@@ -101,19 +104,25 @@ class Consents:
 
     async def withdraw(self, owner: str, request: ChatRequest) -> None:
         """Stop what waits in the chat of a request: its user has gone on without a decision."""
-        if (chat := chat_before(request)) is None:
-            return
-        names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
         waiting = list[str]()
-        for name in names[:_MOST_LOOKED_AT]:
-            state = await read_state(self.store, run_id := name[-32:])
-            if state and state.waits and not (state.stopped or state.deleted):
+        if chat := chat_before(request):
+            names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
+            waiting = [name[-32:] for name in names[:_MOST_LOOKED_AT] if await self._waits(name[-32:])]
+            if not request.chat.name:
+                waiting = [*await self._named(waiting, request)]
+        codes = sorted({code for message in request.messages[:-1] for code in _CODE.findall(message.content)})
+        for code in codes[-_MOST_CODES:]:  # a client may have cut off how the conversation began
+            approval_id = await with_code(self.store, records.digest(owner), code)
+            run_id = approval_id and await run_of(self.store, approval_id)
+            if run_id and run_id not in waiting and await self._waits(run_id):
                 waiting.append(run_id)
-        if not request.chat.name:
-            waiting = await self._named(waiting, request)
         for run_id in waiting:
             with suppress(NotFound):
                 await self._stop(run_id, owner)
+
+    async def _waits(self, run_id: str) -> bool:
+        state = await read_state(self.store, run_id)
+        return bool(state and state.waits and not (state.stopped or state.deleted))
 
     async def _named(self, waiting: Sequence[str], request: ChatRequest) -> Sequence[str]:
         """Return those of several runs of equal conversations that the request's conversation has asked about.
@@ -126,6 +135,26 @@ class Consents:
             return waiting if len(waiting) == 1 else ()
         calls = {run_id: await waiting_calls(self.store, run_id) for run_id in waiting}
         return [run_id for run_id, of in calls.items() if codes & {call.code for call in of.values()}]
+
+
+async def enter_chats(
+    store: ObjectStore, run_id: str, owner: str, asked: ChatRequest, shown: Iterable[ChatEvent]
+) -> None:
+    """Enter a run that waits under each name that its chat may have in the next message.
+
+    Args:
+        store: Keeps the runs.
+        run_id: The run.
+        owner: Its owner.
+        asked: Its request, with the chat that it has begun.
+        shown: What it has answered. Semantic Kernel calls a chat by the id of its first answer.
+    """
+    names = {event.id for event in shown if isinstance(event, CompletionStarted)}
+    if asked.chat.name:  # else it is entered under what was said since it began
+        names |= {asked.chat.name, _conversation(asked.messages)}
+    for name in sorted(names - {""}):
+        with suppress(Conflict):
+            await store.write(f"{chat_name(owner, name)}{asked.created:012x}-{run_id}", b"", NEW)
 
 
 def chat_name(owner: str, chat: str) -> str:

@@ -1,45 +1,70 @@
 """Runs runs in this process: the built-in engine. Those of a process that has ended are resumed by the next."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
+from shared.runs import Turn
 from shared.runs.running import reported
 
-_WORKERS = 4
-"""Runs that nobody waits for and that go on at the same time; the others wait."""
+SHARE = 8
+"""Runs of one caller that nobody waits for and that go on at the same time; the others wait."""
+_WORKERS = 32
+"""The same of all callers. What people have decided has as many slots of its own, and waits behind no question."""
 
 
 class InProcess:
-    """An `Engine` that runs runs as tasks on this loop.
+    """An `Engine` that runs runs as tasks on this loop, so many of each caller.
 
     Args:
         run: Runs a run, or leaves it to a runner that is alive.
-        workers: Runs that go on at the same time.
     """
 
-    def __init__(self, run: Callable[[str], Awaitable[object]], workers: int = _WORKERS) -> None:
+    def __init__(self, run: Callable[[str], Awaitable[object]]) -> None:
         self._run = run
-        self._workers = workers
-        self._slots = asyncio.Semaphore(workers)
+        self._waiting: dict[str, tuple[bool, str]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._taken = Counter[tuple[bool, str]]()
 
-    async def start(self, run_id: str) -> None:
+    async def start(self, run_id: str, turn: Turn) -> None:
         """Run a run when there is room."""
-        if run_id not in self._tasks:
-            task = self._tasks[run_id] = asyncio.create_task(self._work(run_id))
-            task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
+        if not self.has(run_id):
+            self._waiting[run_id] = (turn.decided, turn.owner)
+            self._fill()
 
-    @property
-    def has_room(self) -> bool:
+    async def take(self, run_id: str, turn: Turn) -> None:
+        """Run a run when there is room, and wait for its end."""
+        await self.start(run_id, turn)
+        if task := self._tasks.get(run_id):
+            await asyncio.shield(task)
+
+    def has(self, run_id: str) -> bool:
+        """Whether a run goes on here, or waits for room."""
+        return run_id in self._tasks or run_id in self._waiting
+
+    def has_room(self, turn: Turn) -> bool:
         """Whether a run would begin at once."""
-        return len(self._tasks) < self._workers
-
-    async def watch(self, run_id: str) -> None:
-        """Do nothing: at the start of a process, runs go on that an earlier one has not ended."""
+        return self._is_free((turn.decided, turn.owner))
 
     async def check(self) -> None:
         """Do nothing: this process can always run one."""
 
-    async def _work(self, run_id: str) -> None:
-        async with self._slots:
+    def _is_free(self, slot: tuple[bool, str]) -> bool:
+        taken = sum(count for (decided, _), count in self._taken.items() if decided == slot[0])
+        return self._taken[slot] < SHARE and taken < _WORKERS
+
+    def _fill(self) -> None:
+        for run_id, slot in [*self._waiting.items()]:
+            if self._is_free(slot):
+                del self._waiting[run_id]
+                self._taken[slot] += 1
+                self._tasks[run_id] = asyncio.create_task(self._work(run_id, slot))
+
+    async def _work(self, run_id: str, slot: tuple[bool, str]) -> None:
+        try:
             await reported(self._run(run_id))
+        finally:
+            del self._tasks[run_id]
+            self._taken[slot] -= 1
+            self._taken += Counter()  # forget callers without any
+            self._fill()

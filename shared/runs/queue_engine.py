@@ -4,6 +4,8 @@ A message holds the id of a run and nothing else. The queue trigger of `function
 instance, so that scale-out, redelivery and poison messages are the platform's.
 """
 
+import time
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +13,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue.aio import QueueClient
 
 from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, open_client, storage_errors
+from shared.runs import Turn
 from shared.runs.in_process import InProcess
 from shared.settings import Settings
 
@@ -36,15 +39,18 @@ def open_queue(settings: Settings, name: str) -> QueueClient:
     return open_client(QueueClient, connection, address, name, **_OPTIONS)
 
 
-WATCH_SECONDS = 30
-"""After so many seconds a message of the queue lets somebody look at a run that has begun elsewhere."""
+_HELD = 2
+"""Invocations of the trigger that one caller's runs hold, so that Azure knows of them: one less than `host.json` lets
+an instance have. Others go on behind theirs."""
+_SHORTEST_WAIT, _LONGEST_WAIT = 2, 30
+"""After how many seconds the message of a run comes again whose caller had no room here; it grows with its age."""
 
 
 class QueueEngine:
     """An `Engine` by a queue, which is made when the first message is sent.
 
-    A run begins in this process if there is room, since an idle queue is looked into only now and then. Its message
-    comes later in that case: it finds a run whose process has died.
+    A run begins in this process if there is room, since an idle queue is looked into only now and then. It has a
+    message only if there is none. If this process dies, a sweep finds the run.
 
     Args:
         queue: Client of the queue.
@@ -54,6 +60,7 @@ class QueueEngine:
     def __init__(self, queue: QueueClient, here: InProcess) -> None:
         self._queue = queue
         self._here = here
+        self._held = Counter[str]()
 
     @classmethod
     def from_settings(cls, settings: Settings, here: InProcess) -> "QueueEngine":
@@ -64,17 +71,35 @@ class QueueEngine:
         """
         return cls(open_queue(settings, settings.batch_queue), here)
 
-    async def start(self, run_id: str) -> None:
-        """Put a run into the queue, and begin it here if there is room."""
-        if not self._here.has_room:
+    async def start(self, run_id: str, turn: Turn) -> None:
+        """Begin a run here if there is room; else put it into the queue."""
+        if self._here.has_room(turn):
+            await self._here.start(run_id, turn)
+        else:
             await self._send(run_id, 0)
-            return
-        await self._send(run_id, WATCH_SECONDS)
-        await self._here.start(run_id)
 
-    async def watch(self, run_id: str) -> None:
-        """Put a run into the queue for a later look."""
-        await self._send(run_id, WATCH_SECONDS)
+    async def take(self, run_id: str, turn: Turn) -> None:
+        """Run a run to its end, unless its caller has enough here: then its message comes again."""
+        if self._here.has_room(turn):
+            await self._begun(run_id, turn)
+        elif not self._here.has(run_id):
+            age = (time.time() - turn.created) / 8
+            await self._send(run_id, round(min(max(age, _SHORTEST_WAIT), _LONGEST_WAIT)))
+
+    async def _begun(self, run_id: str, turn: Turn) -> None:
+        if self._held[turn.owner] >= _HELD:
+            await self._here.start(run_id, turn)
+            return
+        self._held[turn.owner] += 1
+        try:
+            await self._here.take(run_id, turn)
+        finally:
+            self._held[turn.owner] -= 1
+            self._held += Counter()  # forget callers without any
+
+    def has(self, run_id: str) -> bool:
+        """Whether this process runs a run, or will as soon as there is room."""
+        return self._here.has(run_id)
 
     async def _send(self, run_id: str, seconds: int) -> None:
         with storage_errors(OWN):

@@ -18,8 +18,9 @@ HEARTBEAT_SECONDS = 2.0
 """How often a runner renews its claim. A run that is stopped elsewhere stops within this time."""
 STALE_SECONDS = 15.0
 """A claim that was not renewed for so long is a dead runner's."""
-QUEUED_SECONDS = 60.0
-"""A run that nobody has claimed for so long is handed to the engine again: its message may be lost."""
+QUEUED_SECONDS = 30.0
+"""A run that nobody has claimed for so long is handed to the engine again: its message may be lost. Each time it is
+left alone for twice as long, since the queue may just be long."""
 RETENTION_SECONDS = 24 * 60 * 60.0
 """How long a run can be read after it was accepted."""
 CONSENT_SECONDS = 23 * 60 * 60.0
@@ -88,7 +89,7 @@ class State(msgspec.Struct, frozen=True):
     created: float
     """When it was accepted."""
     beat: float
-    """When its runner last renewed its claim, or somebody handed it to the engine."""
+    """When its runner last renewed its claim, or somebody handed it to the engine; 0: its runner has given it up."""
     key: str = ""
     """Name of the object of its idempotency key; empty: it has none."""
     runner: str = ""
@@ -109,12 +110,16 @@ class State(msgspec.Struct, frozen=True):
     """Names of the calls that a person has to decide before it goes on; empty: it does not wait."""
     waits_until: float = 0
     """When it goes on without a decision."""
+    decided: bool = False
+    """Whether a person has decided about its calls."""
 
     def is_stale(self, now: float) -> bool:
         """Whether nobody seems to work on it, or to be about to."""
         if self.waits:
             return now > self.waits_until
-        return now - self.beat > (STALE_SECONDS if self.runner else QUEUED_SECONDS)
+        queued = QUEUED_SECONDS if self.decided else max(QUEUED_SECONDS, self.beat - self.created)
+        # A beat of the future is one of before the clock was put back.
+        return abs(now - self.beat) > (STALE_SECONDS if self.runner else queued)
 
     def is_readable(self, now: float) -> bool:
         """Whether its owner may still read it."""

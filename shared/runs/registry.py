@@ -13,17 +13,18 @@ import msgspec
 from shared.chat_types import PartHealth
 from shared.errors import KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.runs import NEW, Conflict, Engine, records
-from shared.runs.approvals import close_calls
+from shared.runs.approvals import close_calls, let_rest
 from shared.runs.claim import (
     Claim,
-    RunEnd,
     change_state,
     claim_run,
     claimed_by_new_runner,
+    enter_going,
     purge,
     read_request,
     read_result,
     read_state,
+    settle,
 )
 from shared.runs.consents import Consents, chat_name
 from shared.runs.following import Followers, Standing
@@ -68,7 +69,7 @@ class Runs:
 
     def __init__(self, runner: Runner, engine: Engine) -> None:
         self._runner = runner
-        self._store = runner.store
+        self.store = runner.store
         self._engine = engine
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
@@ -81,7 +82,7 @@ class Runs:
         """Check whether runs can be kept and started."""
         try:
             await self._engine.check()
-            async with aclosing(self._store.names("keys/")) as names:
+            async with aclosing(self.store.names("keys/")) as names:
                 await anext(names, None)
         except SwitchboardError as error:
             return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
@@ -99,14 +100,20 @@ class Runs:
         run_id, name, _ = await self._enter(new)
         now = time.time()
         state = records.State(records.digest(new.owner), now, now, name)
-        if await self._first_etag(run_id, state):
-            await self._engine.start(run_id)
+        if await self._first_etag(run_id, state, new):
+            await self._engine.start(run_id, state)
         else:
             await self._restart_if_stale(run_id, here=False)
         return run_id
 
     async def begin(
-        self, new: NewRun, accepted: AcceptedRequest, status_within: float | None, *, is_last_try: bool = True
+        self,
+        new: NewRun,
+        accepted: AcceptedRequest,
+        status_within: float | None,
+        until: float | None = None,
+        *,
+        is_last_try: bool = True,
     ) -> tuple[str, Live | None]:
         """Keep a request and run it here at once.
 
@@ -114,6 +121,8 @@ class Runs:
             new: The request.
             accepted: The same, read and checked.
             status_within: As `begin_turn` takes it.
+            until: When it must be complete, on the event loop's clock, in seconds; None: when runs have to be that are
+                told later.
             is_last_try: Whether an error that another try may mend ends the run. Else the same request comes again.
 
         Returns:
@@ -125,15 +134,15 @@ class Runs:
         run_id, name, is_new = await self._enter(new)
         now = time.time()
         state = claimed_by_new_runner(records.State(records.digest(new.owner), now, now, name))
-        if etag := await self._first_etag(run_id, state):
-            claim = Claim(run_id, self._store, state, etag)
+        if etag := await self._first_etag(run_id, state, new):
+            claim = Claim(run_id, self.store, state, etag)
         else:
-            claim = await claim_run(run_id, self._store)
+            claim = await claim_run(run_id, self.store)
         if not isinstance(claim, Claim):
             return run_id, None
         begun: asyncio.Future[Live | None] = asyncio.get_running_loop().create_future()
         # What an earlier request has kept counts, and not what came with this one.
-        new_turn = NewTurn(new.request, accepted, status_within) if etag and is_new else None
+        new_turn = NewTurn(new.request, accepted, status_within, until) if etag and is_new else None
         run = self._runner.run_claimed(claim, new_turn, begun, is_last_try=is_last_try)
         self._run_here(run).add_done_callback(lambda _: begun.done() or begun.set_result(None))
         return run_id, await asyncio.shield(begun)
@@ -156,7 +165,7 @@ class Runs:
             raise _not_found()
         if (live := self._runner.lives.get(run_id)) and ended_in(live.turn.log):  # who has read its end may ask at once
             await live.stored()
-        result = await read_result(self._store, run_id)
+        result = await read_result(self.store, run_id)
         if result is None and state.is_stale(time.time()):
             with suppress(SwitchboardError):  # the next look tries again
                 await self.consents.go_on(run_id, here=here)
@@ -171,7 +180,7 @@ class Runs:
             InternalError: it cannot be read.
         """
         await self.find(run_id, owner)
-        return await read_request(self._store, run_id)
+        return await read_request(self.store, run_id)
 
     async def ended(self, run_id: str, owner: str, seconds: float) -> Standing:
         """Wait until a run has ended, or for so many seconds; return how it stands then."""
@@ -185,12 +194,12 @@ class Runs:
 
     async def running_of(self, owner: str, chat: str, protocol: str) -> str | None:
         """Return the newest run of a chat that has not ended, if there is one in this protocol."""
-        names = sorted([name async for name in self._store.names(chat_name(owner, chat))], reverse=True)
+        names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
         for name in names[:_MOST_TRIES]:
             run_id = name[-32:]
             with suppress(NotFound):
                 if (await self.find(run_id, owner)).result is None:
-                    request, _ = await read_request(self._store, run_id)
+                    request, _ = await read_request(self.store, run_id)
                     return run_id if request.protocol == protocol else None
         return None
 
@@ -202,8 +211,9 @@ class Runs:
         """
         standing = await self.find(run_id, owner)
         if standing.result is None:
+            await enter_going(self.store, run_id)
             state = await self._mark(run_id, stopped=True)
-            await close_calls(self._store, state.owner, state.waits)
+            await close_calls(self.store, state.owner, state.waits)
             if run_id in self._runner.lives:
                 self._stop_here(run_id)
             elif not state.runner:  # nobody runs it: who claims it ends it
@@ -218,12 +228,12 @@ class Runs:
         state = await self._state_of(run_id, owner)
         was_readable = state.is_readable(time.time())
         await self._mark(run_id, deleted=True)
-        await close_calls(self._store, state.owner, state.waits)
+        await close_calls(self.store, state.owner, state.waits)
         self._stop_here(run_id)
-        await purge(self._store, run_id, state=False)
-        entered = await self._store.read(state.key) if state.key else None
+        await purge(self.store, run_id, state=False)
+        entered = await self.store.read(state.key) if state.key else None
         if entered and records.decode(entered.data, records.KeyEntry).run_id == run_id:
-            await self._store.delete(state.key)
+            await self.store.delete(state.key)
         if not was_readable:
             raise _not_found()
 
@@ -231,18 +241,39 @@ class Runs:
         """Delete the runs of a chat."""
         now = time.time()
         deleted = msgspec.json.encode(records.State(records.digest(owner), now, now, deleted=True))
-        for name in [name async for name in self._store.names(chat_name(owner, chat))]:
+        for name in [name async for name in self.store.names(chat_name(owner, chat))]:
             run_id = name[-32:]
             with suppress(Conflict):  # one that is being accepted at this moment has no state yet: it gets this one
-                await self._store.write(f"{run_id}/state", deleted, NEW)
+                await self.store.write(f"{run_id}/state", deleted, NEW)
             with suppress(NotFound):
                 await self.delete(run_id, owner)
-            await self._store.delete(name)
+            await self.store.delete(name)
 
     async def run(self, run_id: str) -> None:
-        """Run a run to its end, unless somebody else does; for engines."""
-        if records.is_run_id(run_id) and await self._runner.run_when_free(run_id) is RunEnd.HELD:
-            await self._engine.watch(run_id)
+        """Run a run that a message of the engine names, unless somebody else does."""
+        state = await read_state(self.store, run_id) if records.is_run_id(run_id) else None
+        if state:
+            await self._engine.take(run_id, state)
+
+    async def look_after(self, run_id: str) -> None:
+        """Let a run go on that has not ended and that nobody works on.
+
+        Raises:
+            InternalError, Unavailable, TooSlow: this cannot be done now.
+        """
+        if self._engine.has(run_id) or run_id in self._runner.lives:
+            return
+        state = await read_state(self.store, run_id)
+        if state is None:
+            return  # it is being accepted at this moment
+        if not state.is_readable(time.time()) or await read_result(self.store, run_id):
+            await settle(self.store, run_id, state)
+        elif state.waits and not state.stopped:
+            state = await let_rest(self.store, run_id)
+            if state and not (state.waits or state.deleted):
+                await self._engine.start(run_id, state)
+        else:
+            await self._restart_if_stale(run_id, here=False)
 
     async def give_up(self, run_id: str) -> None:
         """End a run that the engine could not run, as failed."""
@@ -258,10 +289,10 @@ class Runs:
             entry = records.KeyEntry(run_id, _print_of(new.request, request), time.time())
             run_id = await self._enter_key(name, entry)
         may_be_there = new.named or new.key
-        if not (new.request.comes_again or (may_be_there and await self._store.read(f"{run_id}/request"))):
+        if not (new.request.comes_again or (may_be_there and await self.store.read(f"{run_id}/request"))):
             await self._quotas.count(caller, run_id, len(request))
         try:
-            await self._store.write(f"{run_id}/request", request, NEW)
+            await self.store.write(f"{run_id}/request", request, NEW)
         except Conflict:
             if new.named:
                 await self._require_same(run_id, new, request)
@@ -269,23 +300,23 @@ class Runs:
         if new.chat:
             index = f"{chat_name(new.owner, new.chat)}{new.request.created:012x}-{run_id}"
             with suppress(Conflict):
-                await self._store.write(index, b"", NEW)
+                await self.store.write(index, b"", NEW)
         return run_id, name, True
 
     async def _enter_key(self, name: str, entry: records.KeyEntry) -> str:
         """Enter a run under its key; return the id of the run that is entered there."""
         for _ in range(_MOST_TRIES):
             with suppress(Conflict):
-                await self._store.write(name, msgspec.json.encode(entry), NEW)
+                await self.store.write(name, msgspec.json.encode(entry), NEW)
                 return entry.run_id
-            found = await self._store.read(name)
+            found = await self.store.read(name)
             if found is None:
                 continue
             known = records.decode(found.data, records.KeyEntry)
-            state = await read_state(self._store, known.run_id)
+            state = await read_state(self.store, known.run_id)
             now = time.time()
             if now - known.created > records.RETENTION_SECONDS or (state and not state.is_readable(now)):
-                await self._store.delete(name)
+                await self.store.delete(name)
             elif known.request != entry.request:
                 raise KeyReused(
                     "This Idempotency-Key came with another request before: send each request with a key of its own."
@@ -296,28 +327,30 @@ class Runs:
 
     async def _require_same(self, run_id: str, new: NewRun, request: bytes) -> None:
         """Check that a run whose id the client gives is the same request of the same owner."""
-        state, found = await read_state(self._store, run_id), await self._store.read(f"{run_id}/request")
+        state, found = await read_state(self.store, run_id), await self.store.read(f"{run_id}/request")
         is_owners = state is None or state.owner == records.digest(new.owner)
         if not is_owners or found is None or found.data.partition(b"\n")[2] != request.partition(b"\n")[2]:
             raise KeyReused("This run id came with another request before: give each run an id of its own.")
 
-    async def _first_etag(self, run_id: str, state: records.State) -> str:
+    async def _first_etag(self, run_id: str, state: records.State, new: NewRun) -> str:
         """Write the first state of a run; return its ETag, or nothing if it has a state."""
+        if not new.request.comes_again:  # else the platform looks after it
+            await enter_going(self.store, run_id)
         try:
-            return await self._store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
+            return await self.store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
         except Conflict:
             # It is there: this request came before, or the store has answered a write whose answer was lost.
-            found = await self._store.read(f"{run_id}/state")
+            found = await self.store.read(f"{run_id}/state")
             return found.etag if found and records.decode(found.data, records.State) == state else ""
 
     async def _state_of(self, run_id: str, owner: str) -> records.State:
-        state = await read_state(self._store, run_id) if records.is_run_id(run_id) else None
+        state = await read_state(self.store, run_id) if records.is_run_id(run_id) else None
         if state is None or state.owner != records.digest(owner):
             raise _not_found()
         return state
 
     async def _mark(self, run_id: str, **changes: bool) -> records.State:
-        state = await change_state(self._store, run_id, lambda state: replace(state, **changes))
+        state = await change_state(self.store, run_id, lambda state: replace(state, **changes))
         if state is None:
             raise _not_found()
         return state
@@ -332,26 +365,28 @@ class Runs:
 
     async def _restart_if_stale(self, run_id: str, *, here: bool) -> None:
         """Let a run go on if its runner has died, or its message seems lost: here, or where the engine decides."""
-        found = await self._store.read(f"{run_id}/state")
+        found = await self.store.read(f"{run_id}/state")
         if found is None:
             return
         state = records.decode(found.data, records.State)
-        if not state.is_stale(time.time()) or await self._store.read(f"{run_id}/result"):
+        is_free = state.stopped and not state.runner
+        if not (is_free or state.is_stale(time.time())) or await self.store.read(f"{run_id}/result"):
             return
         if here:
             await self._start_again(run_id, here=True)
             return
         free = msgspec.structs.replace(state, runner="", beat=time.time())
         with suppress(Conflict):  # somebody else does the same
-            await self._store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
-            await self._engine.start(run_id)
+            await self.store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
+            await self._engine.start(run_id, free)
 
     async def _start_again(self, run_id: str, *, here: bool) -> None:
         """Let a run go on that nobody runs: here, or where the engine decides."""
         if not here:
-            await self._engine.start(run_id)
+            if state := await read_state(self.store, run_id):
+                await self._engine.start(run_id, state)
             return
-        claim = await claim_run(run_id, self._store)
+        claim = await claim_run(run_id, self.store)
         if isinstance(claim, Claim):
             self._run_here(self._runner.run_claimed(claim))
 

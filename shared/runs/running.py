@@ -17,13 +17,14 @@ from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.approvals import close_calls, free_if_decided, open_approvals, shown_before, waiting_calls
-from shared.runs.claim import Claim, RunEnd, claim_run, failed, read_state, unreadable
+from shared.runs.approvals import close_calls, free_if_decided, let_rest, open_approvals, shown_before, waiting_calls
+from shared.runs.claim import Claim, RunEnd, claim_run, failed, unreadable
+from shared.runs.consents import enter_chats
 from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
-from shared.runs.records import HEARTBEAT_SECONDS, MOST_RUNS, STALE_SECONDS, Result, RunRequest, is_temporary
+from shared.runs.records import MOST_RUNS, Result, RunRequest, is_temporary
 from shared.service import Service
 from shared.turns.accept import AcceptedRequest
 from shared.turns.begin import begin_turn
@@ -44,6 +45,8 @@ class NewTurn:
     """The request, read and checked."""
     status_within: float | None
     """As `begin_turn` takes it."""
+    until: float | None
+    """As `Runs.begin` takes it. Who takes the run over has no request that waits, and may take longer."""
 
 
 class Runner:
@@ -122,31 +125,22 @@ class Runner:
         request, _ = await claim.request()
         calls = await waiting_calls(self.store, claim.run_id)
         await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(request.caller))
+        if run.live:
+            owner = owner_of(request.caller)
+            await enter_chats(self.store, claim.run_id, owner, run.live.request, run.live.turn.log)
         self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
         if not await claim.wait(calls):
             await close_calls(self.store, claim.state.owner, calls)
             return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
         run.let_end()
         # Who listed the approvals may have decided before the run waited.
-        state = await free_if_decided(self.store, claim.run_id)
+        state = await let_rest(self.store, claim.run_id)
         return RunEnd.WAITING if state is None or state.waits else await self.run(claim.run_id)
 
     def _drop(self, run: "_Run") -> None:
         """Let nobody find what goes on here of a run, unless that is another runner's by now."""
         if run.live and self.lives.get(run.run_id) is run.live:
             del self.lives[run.run_id]
-
-    async def run_when_free(self, run_id: str) -> RunEnd:
-        """Run a run. If somebody has claimed it, wait until it shows whether that runner is alive; if so, leave it."""
-        seen = None
-        while (outcome := await self.run(run_id)) is RunEnd.HELD:
-            state = await read_state(self.store, run_id)
-            if state is None or (seen and (state.runner, state.beat) != seen):
-                break
-            seen = (state.runner, state.beat)
-            left = max(0.0, state.beat + STALE_SECONDS - time.time()) + 0.1
-            await asyncio.sleep(min(HEARTBEAT_SECONDS, left))
-        return outcome
 
     async def give_up(self, run_id: str) -> None:
         """Give up a run that nobody could end, unless it has ended or somebody works on it. What it has done stays."""
@@ -278,12 +272,10 @@ class _Run:
     async def _begin(self, request: RunRequest, body: Body | None, known: Sequence[ChatEvent]) -> Live:
         """Begin its turn, or go on with it."""
         settings = self._service.settings
-        until = (
-            asyncio.get_running_loop().time()
-            + self._claim.state.started
-            + settings.batch_deadline_seconds
-            - time.time()
-        )
+        seconds = settings.batch_deadline_seconds
+        left = min(seconds, self._claim.state.started + seconds - time.time())
+        until = self._new.until if self._new else None
+        until = asyncio.get_running_loop().time() + left if until is None else until
         accepted = self._new.accepted if self._new else request.accepted(body or Body({}), settings)
         book = KeptTools(self._store, self._claim.run_id, self._claim.state, asks=not request.comes_again)
 
@@ -357,7 +349,7 @@ async def _each(events: Iterable[ChatEvent]) -> AsyncGenerator[ChatEvent]:
 
 
 async def reported(work: Awaitable[object]) -> None:
-    """Await the work on a run; log an error that has interrupted it. A poll starts it again."""
+    """Await the work on a run; log an error that has interrupted it. The next sweep lets it go on."""
     try:
         await work
     except SwitchboardError as error:

@@ -186,8 +186,9 @@ class SettingsFields(_Fields):
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)
-    """How long an answer may take. Azure cuts an HTTP response that stays idle for 230 seconds: streams say something
-    every 15, but a whole answer that may take longer, of a team too, has to be a run."""
+    """How long an answer may take that a request waits for, kept or not. Azure cuts an HTTP response that stays idle
+    for 230 seconds: streams say something every 15, but a whole answer that may take longer, of a team too, has to be
+    told later."""
     chat_max_tokens: int = Field(default=4096, ge=1, le=1_000_000)
     """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
     is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
@@ -221,7 +222,8 @@ class SettingsFields(_Fields):
     """With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage account need one
     each."""
     batch_deadline_seconds: float = Field(default=900, gt=0, le=1500)
-    """How long an answer may take that outlives its request, from when it begins."""
+    """How long an answer may take whose caller asked to be told later (`Prefer: respond-async`, `background`), that has
+    waited for a person, or that another process has taken over, from when it begins."""
     chat_requests_queue: _StorageName | None = None
     """A queue of `AzureWebJobsStorage` whose messages are requests (docs/workflows.md). Absent: none."""
     chat_answers_queue: _StorageName | None = None

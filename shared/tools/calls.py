@@ -9,8 +9,11 @@ from shared.chat_types import Json
 from shared.events import OpenCall
 from shared.tools import Tool, ToolResult
 
-type CallState = Literal["open", "claimed", "executing", "executed", "failed", "denied", "expired", "abandoned"]
-"""`open`: waits for a person. `claimed`: a person has agreed. `executing`: may have run. The others are ends."""
+type CallState = Literal[
+    "open", "claimed", "executing", "executed", "failed", "denied", "expired", "abandoned", "unknown", "not_run"
+]
+"""`open`: waits for a person. `claimed`: a person has agreed. `executing`: runs, or its process has ended meanwhile.
+The others are ends. `unknown`: it may have run. `not_run`: a person has agreed, and it did not run all the same."""
 
 
 class Place(NamedTuple):

@@ -170,5 +170,6 @@ def _arrival(
         path=call.request.url.path,
         key=read_key(call.request.headers.getlist("idempotency-key")) if keeping.in_journal else None,
         outlives=is_later or outlives(settings, request),
+        is_told_later=is_later or request.is_later,
         is_waited_for=not (is_later or (request.is_later and not request.stream)),
     )

@@ -15,7 +15,7 @@ from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, R
 from shared.core.fold import Answer, fold
 from shared.core.searching import search_query
 from shared.documents.own import access_with_own
-from shared.errors import NotAllowed, NotFound, SwitchboardError
+from shared.errors import NotAllowed, NotFound, SwitchboardError, TooSlow
 from shared.events import ChatEvent, TextDelta
 from shared.runs.begin import Arrival, Followed, keeping_of
 from shared.service import Service
@@ -242,7 +242,8 @@ async def _progress(work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
     try:
         result = await _answered(work, reader.followed, await fold(_each(events)))
     except SwitchboardError as error:
-        await reader.followed.read_whole()
+        if not isinstance(error, TooSlow):  # the run may go on
+            await reader.followed.read_whole()
         result = failed_result(error, work.context.invocation_id)
     if not reader.has_left:
         yield SSE.join((work.call.reply(result).document or {},))

@@ -179,6 +179,14 @@ async def run_batch(message: bytes, since: datetime | None) -> None:
     await runs.run(message.decode(errors="replace").strip())
 
 
+async def sweep() -> None:
+    """Let runs go on that nobody works on (timer trigger)."""
+    from shared.runs import upkeep
+
+    _, runs = await parts()
+    await upkeep.sweep(runs)
+
+
 async def give_up_batch(message: bytes) -> None:
     """End the run of a message that was given up, as failed (queue trigger of the poison queue)."""
     _, runs = await parts()

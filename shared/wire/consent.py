@@ -23,9 +23,10 @@ PAUSED = "consent"
 """Why a turn ends that waits for a person."""
 _LONGEST_DESCRIPTION, _LONGEST_REASON = 200, 1_000
 _UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that a person does not see, or that change the order of those around them."""
+"""Characters that a person does not see, or that change the order of those around them; `values.js` has the same."""
 _BETWEEN = "\n\n"
 _BARE_KEY = re.compile("[A-Za-z0-9_-]{1,64}")
 

@@ -12,7 +12,7 @@ import msgspec
 from pydantic import Field
 
 from shared.errors import BadRequest
-from shared.tools.calls import KeptCall
+from shared.tools.calls import CallState, KeptCall
 from shared.wire.described import Answer, Parameter, Time
 from shared.wire.request_body import BodyModel
 
@@ -32,7 +32,13 @@ class Approval(TypedDict):
     """A call of a tool that needs a person's consent."""
 
     id: Annotated[str, Field(description="Its id, 32 hexadecimal digits.")]
-    state: Literal["open", "claimed", "executing", "executed", "failed", "denied", "expired", "abandoned"]
+    state: Annotated[
+        CallState,
+        Field(
+            description="`open`: waits for a decision. `claimed`: allowed, and runs soon. `executing`: runs. "
+            "`unknown`: it may have run. `not_run`: allowed, and did not run all the same."
+        ),
+    ]
     agent: Annotated[str, Field(description="The agent that wants to call.")]
     server: Annotated[str, Field(description="The server or API of the tool, as the agents file names it.")]
     tool: Annotated[str, Field(description="The tool's name there.")]

@@ -10,10 +10,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.app.batches import LATER, polled
+from tests.app.batches import LATER, place_of, polled, until
 from tests.app.conftest import NO_VECTORS
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.acting import Crm, agents_file, crm
+from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -93,3 +94,50 @@ async def test_a_paused_answer_survives_its_host_and_goes_on_when_a_person_has_d
         assert (status, body["message"]["content"]) == (200, "x stays.")
         assert (await answer(http, "GET", f"{host.url}/approvals/{chat['id']}", ALICE))[1]["state"] == "denied"
     assert server.dropped == ["y"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seconds", [0, 0.02, 0.1])
+@pytest.mark.parametrize("way", ["post", "phrase"])
+@pytest.mark.parametrize("kind", ["folder", "queue"])
+async def test_what_was_agreed_to_is_done_though_the_host_is_killed_at_once_and_nobody_asks_again(
+    kind: str,
+    way: str,
+    seconds: float,
+    tmp_path: Path,
+    azurite: Azurite,
+    server: Crm,
+    openai: OpenAIStandIn,
+    http: aiohttp.ClientSession,
+) -> None:
+    async with place_of(kind, tmp_path, azurite) as place:
+        file = await asyncio.to_thread(agents_file, tmp_path, server.url)
+        env = openai.settings | NO_VECTORS | dict(place.settings) | {"DATA_DIR": str(tmp_path)}
+        env |= {"AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk"}
+        first = RunningHost(REPOSITORY, env, ("--port", "0"))
+        try:
+            await asyncio.to_thread(first.wait_for, "Switchboard is ready")
+            openai.call_tool("crm_drop", {"name": "x"})
+            await answer(http, "POST", f"{first.url}/ai-chat/chat", {}, {"messages": ASKED})
+            (asked,) = (await answer(http, "GET", f"{first.url}/approvals", {}))[1]["approvals"]
+            openai.reply("Done.")
+            openai.reply("Done.")
+            if way == "post":
+                url = f"{first.url}/approvals/{asked['id']}"
+                assert (await answer(http, "POST", url, {}, {"approved": True}))[0] == 200
+            else:
+                said = [{"role": "user", "content": f"approve {asked['code']}"}]
+                await http.post(f"{first.url}/ai-chat/chat/stream", json={"messages": said})
+            await asyncio.sleep(seconds)  # at this moment, and at no other
+        finally:
+            first.process.kill()
+            await asyncio.to_thread(first.wait)
+        async with host_beside(env=env) as host:
+
+            async def has_ended() -> bool:
+                return await place.names("/result") != [] and await place.names("going/") == []
+
+            await until(has_ended, 120)
+            state = (await answer(http, "GET", f"{host.url}/approvals/{asked['id']}", {}))[1]["state"]
+        openai.forget_scripts()
+    assert (state, server.dropped) in (("executed", ["x"]), ("unknown", ["x"]), ("unknown", []))

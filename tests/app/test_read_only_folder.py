@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from shared.chat_types import Passage
 from tests.app.conftest import PASSAGES
+from tests.app.test_answers import body
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.small_index import write_index
 
@@ -20,6 +22,11 @@ import ctypes, runpy
 ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())
 runpy.run_module("local", run_name="__main__", alter_sys=True)
 """
+KEPT: tuple[tuple[str, Any], ...] = (
+    ("/v1/responses", {"model": "switchboard", "input": "Are dental implants paid?"}),
+    ("/chat/stream", body("Are dental implants paid?") | {"context": {"overrides": {"resumable": True}}}),
+)
+"""Requests whose answers are kept where that is possible."""
 ASKED = {"model": "switchboard", "messages": [{"role": "user", "content": "Are dental implants paid?"}]}
 
 
@@ -63,6 +70,12 @@ async def test_a_folder_that_may_only_be_read_is_searched_and_nothing_is_kept(
         assert health["parts"]["history"]["detail"] == (
             "Chats are not kept. The chat history cannot be opened. Check that DATA_DIR may be read and written."
         )
+        for path, sent in KEPT:
+            async with http.post(host.url + path, json=sent) as response:
+                answer = await response.text()
+                assert (response.status, "Location" in response.headers) == (200, False), answer
+                assert "[dental.md]" in answer
+                assert '"store":false' in answer if "responses" in path else "This answer is not kept." in answer
         async with http.put(f"{host.url}/documents/a.md", data=b"# A") as response:
             assert (response.status, "DATA_DIR" in await response.text()) == (503, True)
         await replace_index(folder, PASSAGES[:1])  # somebody else may write it

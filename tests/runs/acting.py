@@ -16,19 +16,22 @@ from pydantic import Field
 
 from shared import parts
 from shared.chat_types import Caller, ChatRequest, Decision, Json
+from shared.core.fold import fold
 from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
 from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
 from shared.runs import ObjectStore
-from shared.runs.begin import decided
+from shared.runs.begin import Arrival, begin, decided, keeping_of
 from shared.runs.kept_tools import read_call
 from shared.runs.packing import pack
 from shared.runs.records import RunRequest, State, decode
 from shared.runs.registry import NewRun, Runs
+from shared.service import Service
 from shared.settings import Settings
 from shared.tools.tool_servers import ToolServers
-from shared.turns.accept import RouteOptions
+from shared.turns.accept import Asker, RouteOptions, accept
 from shared.wire.request_body import Body
+from shared.wire.table import PROTOCOLS
 from tests.stand_ins.openai_connected import connection_to, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.tools.serving import mcp_server
@@ -101,6 +104,7 @@ class Desk:
     runs: Runs
     settings: Settings
     history: HistoryStore
+    service: Service
 
     async def ask(
         self,
@@ -124,6 +128,21 @@ class Desk:
         new = NewRun(asked, body, owner_of(caller), chat=chat)
         run_id, _ = await self.runs.begin(new, asked.accepted(body, self.settings), None)
         return run_id, await self.read(run_id, caller)
+
+    async def post(self, protocol: str, sent: dict[str, Any], *, team: bool = False, seconds: float = 60) -> Any:
+        """Ask in a protocol, and return the answer's JSON."""
+        wire, body = PROTOCOLS[protocol], Body(sent)
+        options = RouteOptions(team=team)
+        asker = Asker(caller=ANONYMOUS, budget_key="b", invocation_id="i-1")
+        accepted = accept(wire, body, asker, self.settings, options)
+        keeping = keeping_of(self.service, accepted)
+        until = asyncio.get_running_loop().time() + seconds
+        arrival = Arrival(asker=asker, keeping=keeping, until=until, options=options, protocol=protocol)
+        followed = await begin(self.service, self.runs, accepted, arrival, body if keeping.in_journal else None)
+        answer = await fold(followed.events(), filter_ends=wire.filter_ends)
+        encode = wire.team_answer if team else wire.answer
+        assert encode
+        return json.loads(json.dumps(encode(followed.request, answer)))
 
     async def read(self, run_id: str, caller: Caller = ANONYMOUS, number: int = 0) -> list[ChatEvent]:
         batches = self.runs.followers.follow(run_id, owner_of(caller), number)
@@ -153,8 +172,9 @@ async def desk(
     )
     built = await asyncio.to_thread(parts.build_service, settings)
     async with model_of(connection_to(service), retries=0) as model:
-        runs, _ = build_runs(replace(built, model=model))
-        yield Desk(runs, settings, built.history)
+        service_of_desk = replace(built, model=model)
+        runs, _ = build_runs(service_of_desk)
+        yield Desk(runs, settings, built.history, service_of_desk)
     if isinstance(built.tool_servers, ToolServers):
         await built.tool_servers.aclose()
 

@@ -3,7 +3,8 @@
     python -m tests.runs.crashing
 
 Takes one line of JSON for each run, `{"settings": {…}, "question": "…", "crash_at": 3}`, and prints one:
-the names of what was written, and how it ended. With `"kind": "chat"` it is a run of chat, which writes pieces of its
+the names of what was written, and how it ended. With `outage_at` the store fails instead from that write on, for
+`outage` writes, and the process lives on. With `"kind": "chat"` it is a run of chat, which writes pieces of its
 journal as they come, and prints a line for each write before. All imports are done once: each run is a fork.
 """
 
@@ -11,24 +12,27 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Container
+from contextlib import suppress
 from copy import replace
 from importlib import import_module
 from typing import Any
 
 from shared import parts
-from shared.chat_types import Caller, ChatRequest, Decision, Json
+from shared.chat_types import Caller, Decision, Json
+from shared.errors import Unavailable
 from shared.events import AgentMessage, TextDelta, ToolEnded
-from shared.runs import New, ObjectStore, Stored, claim, journal
+from shared.runs import Engine, New, ObjectStore, Stored, claim, journal, records
 from shared.runs.approvals import Decider, list_approvals
-from shared.runs.begin import decided
 from shared.runs.blob_objects import BlobObjects
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
+from shared.runs.kept_tools import read_call
+from shared.runs.queue_engine import QueueEngine
 from shared.runs.records import RunRequest, digest
 from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
-from shared.runs.tidying import tidy
+from shared.runs.upkeep import sweep
 from shared.settings import Settings
 from shared.turns.accept import AcceptedRequest, RouteOptions
 from shared.wire.request_body import Body
@@ -43,12 +47,22 @@ class CrashingStore:
     Args:
         store: Does the rest.
         crash_at: The number of the write, from 0, or its name, that is not done any more; None: all are.
+        outage: Numbers of the tries to write that fail.
     """
 
-    def __init__(self, store: ObjectStore, crash_at: int | str | None, *, tells: bool = False) -> None:
+    def __init__(
+        self,
+        store: ObjectStore,
+        crash_at: int | str | None,
+        *,
+        tells: bool = False,
+        outage: Container[int] = (),
+    ) -> None:
         self._store = store
         self._crash_at = crash_at
         self._tells = tells
+        self._outage = outage
+        self._tries = 0
         self.written: list[str] = []
 
     async def read(self, name: str) -> Stored | None:
@@ -58,6 +72,9 @@ class CrashingStore:
         if self._crash_at in (len(self.written), _part(name)):
             _tell({"crashed_before": _part(name), "written": self.written})
             os._exit(CRASHED)
+        self._tries += 1
+        if self._tries - 1 in self._outage:
+            raise Unavailable("The storage cannot be used.")
         self.written.append(_part(name))
         written = await self._store.write(name, data, etag)
         if self._tells:
@@ -75,7 +92,7 @@ class CrashingStore:
 def _part(name: str) -> str:
     """The name without what differs from batch to batch."""
     first, _, rest = name.partition("/")
-    if first in ("keys", "chats", "approvals", "codes", "open"):
+    if first in ("keys", "chats", "approvals", "codes", "open", "going"):
         return first.removesuffix("s")
     if rest.startswith("tools/"):
         return "tool"
@@ -90,8 +107,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     service = parts.build_service(settings)
     store = CrashingStore(FolderObjects(settings.data_dir / "batches"), order.get("crash_at"))
     runner = Runner(store, service, {})
-    engine = InProcess(runner.run_when_free)
-    runs = Runs(runner, engine)
+    runs = Runs(runner, InProcess(runner.run))
     state = {"session_state": order["chat"]} if order.get("chat") else {}
     body = Body({"messages": [{"role": "user", "content": order["question"]}], **state})
     asked = RunRequest(
@@ -105,7 +121,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
         run_id = await runs.accept(NewRun(asked, body, OWNER, key=order["question"]))
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
         run_id = next(name[:32] for name in [n async for n in store.names()] if name.endswith("/request"))
-        await tidy(store, engine, resume=True)
+        await sweep(runs)
         while await claim.read_result(store, run_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
             await asyncio.sleep(0.05)  # a poll of a stale batch would write, and count, at a time of its own
     standing = await runs.ended(run_id, OWNER, 60)
@@ -147,10 +163,16 @@ async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
     settings = Settings.read(order["settings"])
     store = CrashingStore(store_of(settings), order.get("crash_at"), tells=True)
     runner = Runner(store, parts.build_service(settings), {})
-    runs = Runs(runner, InProcess(runner.run_when_free))
+    runs = Runs(runner, InProcess(runner.run))
     run_id, _ = await runs.begin(*chat_run(order["run"], order["question"]), None)
     standing = await runs.ended(run_id, OWNER, 60)
     return {"status": standing.result.status if standing.result else None, "written": store.written}
+
+
+def engine_of(settings: Settings, runner: Runner) -> Engine:
+    """The engine of these settings: with a queue, or of this process alone."""
+    here = InProcess(runner.run)
+    return QueueEngine.from_settings(settings, here) if settings.azure_web_jobs_storage else here
 
 
 async def act(order: dict[str, Any]) -> dict[str, Any]:
@@ -158,31 +180,57 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     claim.HEARTBEAT_SECONDS = 600
     journal.ALONE_SECONDS = 600
     settings = Settings.read(order["settings"])
-    store = CrashingStore(store_of(settings), order.get("crash_at"))
+    outage = range(at, at + order["outage"]) if (at := order.get("outage_at")) is not None else ()
+    if outage:
+        records.STALE_SECONDS = records.QUEUED_SECONDS = 0.2
+    store = CrashingStore(store_of(settings), order.get("crash_at"), outage=outage)
     runner = Runner(store, parts.build_service(settings), {})
-    engine = InProcess(runner.run_when_free)
-    runs, run_id = Runs(runner, engine), order["run"]
+    runs, run_id = Runs(runner, engine_of(settings, runner)), order["run"]
+    acknowledged = True
     if order["step"] == "ask":
         new, accepted = chat_run(run_id, order["question"], team=order.get("team", False))
         await runs.begin(new, replace(accepted, request=replace(accepted.request, is_kept=True)), None)
     elif order["step"] == "decide":
         sys.stdout.write(f"{os.getpid()}\n")
         sys.stdout.flush()
-        decisions = tuple(Decision(order.get("approved", True), one) for one in order["approvals"])
-        await decided(runs, ChatRequest((), decisions=decisions), OWNER)
+        for one in order["approvals"]:
+            try:
+                decision, decider = Decision(order.get("approved", True), one), Decider(digest(OWNER), OWNER)
+                await runs.consents.decide(decision, decider, here=order.get("here", True))
+            except Unavailable:
+                acknowledged = False
     else:
-        await tidy(store, engine, resume=True)
-    while not (standing := await runs.find(run_id, OWNER)).has_stopped:  # noqa: ASYNC110 (maybe another process ends it)
+        await sweep(runs)
+    if not acknowledged:
+        return {"acknowledged": False, "written": store.written}
+    # Nobody asks for the run: that would let it go on.
+    while not ((result := await claim.read_result(store, run_id)) or await _waits(store, run_id)):
         await asyncio.sleep(0.02)
+        if outage:
+            with suppress(Unavailable):
+                await sweep(runs)
     events = await runs.followers.so_far(run_id, OWNER)
     return {
-        "status": standing.result.status if standing.result else None,
+        "status": result.status if result else None,
+        "approvals": [read_call(found.data).state async for found in _calls(store, run_id)],
         "written": store.written,
         "waits": [one.call.approval_id for one in (await list_approvals(store, Decider(digest(OWNER), OWNER)))[0]],
         "ended": [event.status for event in events if isinstance(event, ToolEnded)],
         "text": "".join(event.text for event in events if isinstance(event, TextDelta)),
         "messages": [event.text for event in events if isinstance(event, AgentMessage)],
     }
+
+
+async def _waits(store: ObjectStore, run_id: str) -> bool:
+    """Whether a run waits for a person, and nothing is to be done for it."""
+    state = await claim.read_state(store, run_id)
+    return bool(state and state.waits) and await store.read(claim.going_name(run_id)) is None
+
+
+async def _calls(store: ObjectStore, run_id: str) -> AsyncGenerator[Stored]:
+    for name in sorted([name async for name in store.names(f"{run_id}/tools/")]):
+        if (found := await store.read(name)) and read_call(found.data).approval_id:
+            yield found
 
 
 def _tell(fact: dict[str, Any]) -> None:

@@ -61,7 +61,7 @@ class Life:
         self._settings = settings
         self._openai = openai
         runner = Runner(store, service, {})
-        self.runs = Runs(runner, InProcess(runner.run_when_free))
+        self.runs = Runs(runner, InProcess(runner.run))
 
     async def begin(self, process: asyncio.subprocess.Process, crash_at: str) -> None:
         """Let the other process run it until its end."""

@@ -29,7 +29,7 @@ agents:
 """
 QUESTION = "What does the plan pay for dental care?"
 WRITES = [
-    *("key", "request", "state"),  # the request is accepted
+    *("key", "request", "going", "state"),  # the request is accepted
     "state",  # a runner claims it
     *("call", "call"),  # Alpha searches, and answers
     "call",  # Beta
@@ -37,7 +37,7 @@ WRITES = [
     "result",
 ]
 """In order."""
-ACCEPTED = 3
+ACCEPTED = 4
 """After so many, the caller has its 202."""
 
 
@@ -114,8 +114,8 @@ async def test_a_batch_begins_one_chat_however_often_it_is_run(tmp_path: Path) -
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
         await write_index(tmp_path, PASSAGES)
         history = SqliteHistory(tmp_path / "history.sqlite")
-        crashed = await running.run(tmp_path, protocol=protocol, crash_at=6)
-        assert crashed["written"] == [*WRITES[:4], "chat", "call"]
+        crashed = await running.run(tmp_path, protocol=protocol, crash_at=7)
+        assert crashed["written"] == [*WRITES[:5], "chat", "call"]
         (chat,) = await history.conversations("anonymous")
         await age(FolderObjects(tmp_path / "batches"))
         ended = await running.run(tmp_path, accept=False)
@@ -131,7 +131,7 @@ async def test_a_damaged_object_neither_stops_a_batch_nor_repeats_it_for_ever(
 ) -> None:
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
         await write_index(tmp_path, PASSAGES)
-        await running.run(tmp_path, crash_at=8)
+        await running.run(tmp_path, crash_at=9)
         store = FolderObjects(tmp_path / "batches")
         await age(store)
         for name in [name async for name in store.names() if f"/{part}" in name]:
@@ -147,7 +147,7 @@ async def test_a_damaged_object_neither_stops_a_batch_nor_repeats_it_for_ever(
 async def test_a_damaged_batch_keeps_no_other_from_being_resumed(tmp_path: Path) -> None:
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
         await write_index(tmp_path, PASSAGES)
-        crashed = await running.run(tmp_path, crash_at=6)
+        crashed = await running.run(tmp_path, crash_at=7)
         assert crashed["crashed_before"] == "call"
         store = FolderObjects(tmp_path / "batches")
         await age(store)
@@ -160,10 +160,10 @@ async def test_a_damaged_batch_keeps_no_other_from_being_resumed(tmp_path: Path)
 async def test_a_batch_that_ends_its_process_each_time_is_given_up(tmp_path: Path) -> None:
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as running:
         await write_index(tmp_path, PASSAGES)
-        await running.run(tmp_path, crash_at=8)
+        await running.run(tmp_path, crash_at=9)
         for _ in range(4):
             await age(FolderObjects(tmp_path / "batches"))
-            await running.run(tmp_path, accept=False, crash_at=1)
+            await running.run(tmp_path, accept=False, crash_at=2)
         await age(FolderObjects(tmp_path / "batches"))
         ended = await running.run(tmp_path, accept=False)
     assert ended["status"] == 500
@@ -171,7 +171,7 @@ async def test_a_batch_that_ends_its_process_each_time_is_given_up(tmp_path: Pat
     assert len(ended["messages"]) == 2  # what was done stays readable
 
 
-@pytest.mark.parametrize("crash_at", one_in(2, [4, 6]))
+@pytest.mark.parametrize("crash_at", one_in(2, [5, 7]))
 async def test_of_two_processes_that_run_a_batch_at_once_one_does(tmp_path: Path, crash_at: int) -> None:
     async with OpenAIStandIn() as openai, processes(tmp_path, openai) as one, processes(tmp_path, openai) as other:
         await write_index(tmp_path, PASSAGES)
@@ -181,4 +181,4 @@ async def test_of_two_processes_that_run_a_batch_at_once_one_does(tmp_path: Path
         ends = await asyncio.gather(*(each.run(tmp_path, accept=False, heartbeat=2) for each in (one, other)))
         assert ends[0]["status"] == 200
         assert ends[0]["result"] == ends[1]["result"]
-        assert sum(prompts(openai).values()) == {4: 3, 6: 1}[crash_at]
+        assert sum(prompts(openai).values()) == {5: 3, 7: 1}[crash_at]

@@ -2,13 +2,15 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from copy import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from shared.chat_types import Caller, ChatRequest, ChatState, Decision, Message, Role
+from shared.chat_types import Caller, ChatRequest, ChatState, Decision, Json, Message, Role
 from shared.errors import BadRequest, Decided, NotFound
 from shared.events import (
     ConsentAsked,
@@ -127,6 +129,59 @@ async def test_another_question_in_the_chat_abandons_what_is_open(
     service.reply("Done.")
     await clerk.decide(Decision(approved=True, code=kept.code))
     assert server.dropped == ["y"]
+
+
+def user(text: str) -> Json:
+    return {"role": "user", "content": text}
+
+
+def whole(answer: Any) -> list[Json]:
+    return [user("Drop it."), answer["message"], user("What else?")]
+
+
+def cut_off(answer: Any) -> list[Json]:
+    return [user("Drop it."), answer["choices"][0]["message"], user("What else?")]
+
+
+NEXT: dict[str, tuple[str, list[Json], Callable[[Any], dict[str, Any]]]] = {
+    "by the state of the answer": (
+        "ai-chat-2024-05-29",
+        [user("Drop it.")],
+        lambda answer: {"messages": [user("What else?")], "sessionState": answer["sessionState"]},
+    ),
+    "by the id of the conversation": (
+        "semantic-kernel",
+        [user("Drop it.")],
+        lambda answer: {"messages": [user("What else?")], "ConversationId": answer[0]["ConversationId"]},
+    ),
+    "by a whole conversation without a state": (
+        "ai-chat",
+        [user("Drop it.")],
+        lambda answer: {"messages": whole(answer)},
+    ),
+    "by a conversation whose beginning is cut off": (
+        "openai",
+        [user("Hello."), {"role": "assistant", "content": "Hello."}, user("Drop it.")],
+        lambda answer: {"messages": cut_off(answer)},
+    ),
+}
+
+
+@pytest.mark.parametrize("how", NEXT)
+async def test_after_any_other_message_the_call_is_not_done(
+    clerk: Desk, server: Crm, service: OpenAIStandIn, how: str
+) -> None:
+    protocol, first, following = NEXT[how]
+    service.call_tool("crm_drop", {"name": "x"})
+    answer = await clerk.post(protocol, {"model": "switchboard", "messages": first})
+    store, boss = clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous")
+    (waits,), _ = await list_approvals(store, boss)
+    service.reply("Nothing.")
+    await clerk.post(protocol, {"model": "switchboard", **following(answer)})
+    assert (await find_approval(store, waits.call.approval_id, boss)).call.state == "abandoned"
+    with pytest.raises(Decided):
+        await clerk.decide(Decision(approved=True, approval_id=waits.call.approval_id))
+    assert server.dropped == []
 
 
 async def test_decisions_of_two_runs_in_one_request_let_both_go_on(

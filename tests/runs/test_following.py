@@ -158,7 +158,7 @@ class Held(FolderObjects):
 def processes(store: FolderObjects, service: Service) -> tuple[Runs, Runs]:
     """Return the runs of two processes on one store."""
     runners = Runner(store, service, {}), Runner(store, service, {})
-    one, other = (Runs(runner, InProcess(runner.run_when_free)) for runner in runners)
+    one, other = (Runs(runner, InProcess(runner.run)) for runner in runners)
     return one, other
 
 

@@ -21,6 +21,7 @@ WITH_QUEUES = {
     "CHAT_ANSWERS_QUEUE": "answers",
     "CHAT_REQUESTS_QUEUE": "requests",
     "CONTENT_STORAGE": "UseDevelopmentStorage=true",
+    "WEBSITE_SITE_NAME": "app",
 }
 
 
@@ -45,8 +46,8 @@ def indexed() -> Iterator[str]:
         yield f"{info.name}({', '.join(taken)}) {'; '.join(bindings)}"
 
 
-def _values(binding: dict[str, str | list[str]]) -> list[str]:
-    return [",".join(value) if isinstance(value, list) else value for value in binding.values()]
+def _values(binding: dict[str, str | bool | list[str]]) -> list[str]:
+    return [",".join(value) if isinstance(value, list) else str(value) for value in binding.values()]
 
 
 def test_azure_finds_these_functions_with_these_bindings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -421,6 +421,7 @@ export default {
   "tools.expired": "nicht rechtzeitig entschieden: Es wurde nicht getan",
   "tools.abandoned": "nicht entschieden, da der Chat weiterging: Es wurde nicht getan",
   "tools.unknown": "nicht bekannt, ob es getan wurde",
+  "tools.notRun": "erlaubt, aber nicht ausgeführt",
   "tools.result": "Ergebnis",
   "tools.true": "ja",
   "tools.false": "nein",

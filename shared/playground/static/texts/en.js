@@ -421,6 +421,7 @@ export default {
   "tools.expired": "not decided in time: it was not done",
   "tools.abandoned": "not decided, since the chat went on: it was not done",
   "tools.unknown": "it is not known whether it was done",
+  "tools.notRun": "allowed, but it was not done",
   "tools.result": "Result",
   "tools.true": "yes",
   "tools.false": "no",

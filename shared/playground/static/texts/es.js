@@ -421,6 +421,7 @@ export default {
   "tools.expired": "no decidido a tiempo: no se ha hecho",
   "tools.abandoned": "no decidido porque el chat siguió: no se ha hecho",
   "tools.unknown": "no se sabe si se ha hecho",
+  "tools.notRun": "permitido, pero no se hizo",
   "tools.result": "Resultado",
   "tools.true": "sí",
   "tools.false": "no",

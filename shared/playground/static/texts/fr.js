@@ -421,6 +421,7 @@ export default {
   "tools.expired": "pas décidé à temps : cela n’a pas été fait",
   "tools.abandoned": "pas décidé, la conversation ayant continué : cela n’a pas été fait",
   "tools.unknown": "on ne sait pas si cela a été fait",
+  "tools.notRun": "autorisé, mais pas fait",
   "tools.result": "Résultat",
   "tools.true": "oui",
   "tools.false": "non",

@@ -23,6 +23,7 @@ const OUTCOMES = {
   expired: t("tools.expired"),
   abandoned: t("tools.abandoned"),
   unknown: t("tools.unknown"),
+  not_run: t("tools.notRun"),
 };
 
 /** @param {string} state of a call or of an approval. */

@@ -4,7 +4,7 @@ import { ErrorText } from "../error_text.js";
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { locale, rich, t } from "../texts.js";
 import { decide, outcomeOf, readApproval } from "./approvals.js";
-import { Values } from "./values.js";
+import { Values, purposeOf } from "./values.js";
 
 /** @typedef {import("./approvals.js").Approval} Approval */
 
@@ -43,7 +43,7 @@ export function ConsentCard({ asked, decided, isInChat = false, takesFocus = fal
   return html`<div class=${`consent${isOpen ? "" : " decided"}`} ref=${card} tabindex="-1" role="group" aria-label=${title}>
     <h2>${title}</h2>
     ${isTold.value && html`<p class="visually-hidden" role="alert">${title}</p>`}
-    ${asked.description && html`<p class="purpose" dir="auto">${asked.description}</p>`}
+    ${asked.description && html`<p class="purpose" dir="auto">${purposeOf(asked.description)}</p>`}
     <${Values} json=${asked.arguments} />
     <p class="quiet small">${rich("tools.by", { tool: html`<code>${asked.server}.${asked.tool}</code>` })}${someone(asked.asker) && ` ${t("tools.askedBy", { who: someone(asked.asker) })}`}</p>
     ${isOpen

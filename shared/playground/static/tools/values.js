@@ -4,7 +4,14 @@ import { t } from "../texts.js";
 
 const DEEPEST = 4;
 /** Characters that a reader does not see, or that change the order of those around them; not the end of a line. */
-const UNSEEN = /[^\P{C}\n\t]|[\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
+const UNSEEN = /[^\P{C}\n\t]|\u034f|[\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2028\u2029\u2800\u3164]|[\ufe00-\ufe0f]|[\uffa0\u{e0100}-\u{e01ef}]/gu;
+const LONGEST_DESCRIPTION = 200;
+
+/** What a tool does, as its server says, with nothing hidden, in one short line. @param {string} description */
+export function purposeOf(description) {
+  const about = [...visible(description.split(/\s+/).join(" ").trim())];
+  return about.length > LONGEST_DESCRIPTION ? `${about.slice(0, LONGEST_DESCRIPTION).join("")}…` : about.join("");
+}
 
 /** A text in which nothing is hidden. @param {string} text */
 const visible = (text) => text.replace(UNSEEN, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);

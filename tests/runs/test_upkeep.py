@@ -1,5 +1,6 @@
 """What is kept of batches and goes after a day, and a store that fails for moments."""
 
+import asyncio
 import time
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,7 @@ from shared.runs.in_process import InProcess
 from shared.runs.records import MOST_RUNS, Result, RunRequest, State
 from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
-from shared.runs.tidying import tidy
+from shared.runs.upkeep import tidy
 from shared.service import Service
 from shared.settings import Settings
 from shared.turns.accept import RouteOptions
@@ -31,10 +32,6 @@ OLD, YOUNG, ALIVE = "0" * 32, "1" * 32, "2" * 32
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
     return build_service(Settings.read({"DATA_DIR": str(tmp_path)}))
-
-
-async def nobody(run_id: str) -> None:
-    raise AssertionError(run_id)
 
 
 def state() -> bytes:
@@ -50,10 +47,10 @@ async def test_what_belongs_to_no_batch_is_deleted_after_a_day(tmp_path: Path) -
     with closing(apsw.Connection(str(tmp_path / "batches" / "objects.sqlite"))) as db:
         old = (time.time() - 25 * 60 * 60, names[0], names[1], names[3])
         db.execute("UPDATE objects SET written = ? WHERE name IN (?, ?, ?)", old)
-    await tidy(store, InProcess(nobody), resume=False)
-    assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state"}
+    await tidy(store)
+    assert {name async for name in store.names()} == {names[2], names[3], f"{ALIVE}/state", f"going/{ALIVE}"}
     await age(store, 2 * 24 * 60 * 60, created=True)
-    await tidy(store, InProcess(nobody), resume=False)
+    await tidy(store)
     assert {name async for name in store.names()} == {names[2]}
 
 
@@ -124,3 +121,41 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     result = msgspec.json.decode(found.data, type=Result)
     assert result.status == status
     assert (b"interrupted too often" in bytes(result.body)) == (earlier == MOST_RUNS)
+
+
+async def test_runs_of_one_caller_that_hang_hold_up_neither_others_nor_what_was_decided() -> None:
+    done, hang = set[str](), asyncio.Event()
+
+    async def run(run_id: str) -> None:
+        if run_id.startswith("hangs"):
+            await hang.wait()
+        done.add(run_id)
+
+    engine, alice, bob = InProcess(run), State("alice", 1, 1), State("bob", 1, 1)
+    for number in range(40):
+        await engine.start(f"hangs {number}", alice)
+    await asyncio.wait_for(engine.take("bob's", bob), 60)
+    await asyncio.wait_for(engine.take("decided", msgspec.structs.replace(alice, decided=True)), 60)
+    assert done == {"bob's", "decided"}
+    hang.set()
+    while engine.has("hangs 39"):  # noqa: ASYNC110 (the engine tells nobody)
+        await asyncio.sleep(0)
+    assert len(done) == 42
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_stale"),
+    [(-1, False), (-20, True), (2 * 60 * 60, True)],
+)
+def test_a_dead_runner_is_found_though_the_clock_was_put_back(seconds: float, is_stale: bool) -> None:
+    now = time.time()
+    assert State("owner", now + seconds, now + seconds, runner="r").is_stale(now) is is_stale
+
+
+def test_a_run_in_a_long_queue_is_handed_over_less_and_less_often() -> None:
+    handed_over, state = list[float](), State("owner", 0, 0)
+    for now in range(0, 1000, 10):
+        if state.is_stale(now):
+            handed_over.append(now)
+            state = msgspec.structs.replace(state, beat=float(now))
+    assert handed_over == [40, 90, 190, 390, 790]
