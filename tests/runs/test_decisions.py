@@ -108,9 +108,24 @@ async def test_a_definition_that_changed_since_the_question_runs_nothing(
         service.reply("It has changed.")
         async with desk(tmp_path, changed, service) as clerk:
             events = await clerk.decide(yes(call))
+            found = await find_approval(clerk.runs.store, call.approval_id, Decider(digest("anonymous"), "anonymous"))
+    assert found.call.state == "not_run"
     assert [event.status for event in events if isinstance(event, ToolEnded)] == ["failed"]
     assert "has changed" in tool_texts(service)[-1]
     assert (server.dropped, changed.dropped) == ([], [])
+
+
+async def test_an_agreed_call_whose_tool_is_gone_ends_as_not_run(
+    tmp_path: Path, server: Crm, service: OpenAIStandIn
+) -> None:
+    async with desk(tmp_path, server, service) as clerk:
+        call = await asked_to_drop(clerk, service)
+    service.reply("It is gone.")
+    without = "  - {name: Clerk, instructions: Be Clerk., tools: [crm.look]}"
+    async with desk(tmp_path, server, service, agents=without) as clerk:
+        assert text_of(await clerk.decide(yes(call))) == "It is gone."
+        found = await find_approval(clerk.runs.store, call.approval_id, Decider(digest("anonymous"), "anonymous"))
+    assert (found.call.state, server.dropped) == ("not_run", [])
 
 
 async def test_another_question_in_the_chat_abandons_what_is_open(

@@ -230,3 +230,10 @@ def test_an_answer_before_the_last_question_decides_nothing_in_responses() -> No
     thanks: Any = {"role": "user", "content": "Thank you."}
     request = PROTOCOLS["openai-responses"].parse({"input": [*HISTORY, CONSENT, thanks]})
     assert (request.decisions, [message.content for message in request.messages]) == ((), ["Drop it.", "Thank you."])
+
+
+@pytest.mark.parametrize("unseen", "\u115f\u1160\u2800\u3164\uffa0\ufe0f\u202e\u200b\U000e0041\U000e0100")
+def test_nothing_in_a_description_is_hidden(unseen: str) -> None:
+    text = consent_text((replace(DROP, description=f"Drop{unseen} it."),), "")
+    assert unseen not in text
+    assert f"Drop\\u{ord(unseen):04x} it." in text
