@@ -29,9 +29,12 @@ What uses the store raises `Unavailable` or `TooSlow` if it cannot be used: the 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from enum import Enum
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
+
+if TYPE_CHECKING:
+    from shared.runs.records import State
 
 
 class New(Enum):
@@ -115,29 +118,10 @@ async def change(store: ObjectStore, name: str, how: Callable[[bytes], bytes | N
     return None
 
 
-class Turn(Protocol):
-    """Whose turn it is: what an engine shares its slots by. The state of a run is one."""
-
-    @property
-    def owner(self) -> str:
-        """The caller."""
-        ...
-
-    @property
-    def created(self) -> float:
-        """When the run was accepted, in Unix seconds."""
-        ...
-
-    @property
-    def decided(self) -> bool:
-        """Whether a person has decided about its calls, so that it does not wait behind questions."""
-        ...
-
-
 class Engine(Protocol):
     """Decides where and when runs run. It may run one twice: `Runner.run` keeps the second one out."""
 
-    async def start(self, run_id: str, turn: Turn) -> None:
+    async def start(self, run_id: str, state: "State") -> None:
         """See to it that a run runs soon, here or elsewhere.
 
         Raises:
@@ -145,7 +129,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def take(self, run_id: str, turn: Turn) -> None:
+    async def take(self, run_id: str, state: "State") -> None:
         """Run a run that a message names to its end, or leave it until its caller has room.
 
         Raises:

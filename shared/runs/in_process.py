@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from shared.runs import Turn
+from shared.runs.records import State
 from shared.runs.running import reported
 
 SHARE = 8
@@ -26,15 +26,15 @@ class InProcess:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._taken = Counter[tuple[bool, str]]()
 
-    async def start(self, run_id: str, turn: Turn) -> None:
+    async def start(self, run_id: str, state: State) -> None:
         """Run a run when there is room."""
         if not self.has(run_id):
-            self._waiting[run_id] = (turn.decided, turn.owner)
+            self._waiting[run_id] = (state.decided, state.owner)
             self._fill()
 
-    async def take(self, run_id: str, turn: Turn) -> None:
+    async def take(self, run_id: str, state: State) -> None:
         """Run a run when there is room, and wait for its end."""
-        await self.start(run_id, turn)
+        await self.start(run_id, state)
         if task := self._tasks.get(run_id):
             await asyncio.shield(task)
 
@@ -42,9 +42,9 @@ class InProcess:
         """Whether a run goes on here, or waits for room."""
         return run_id in self._tasks or run_id in self._waiting
 
-    def has_room(self, turn: Turn) -> bool:
+    def has_room(self, state: State) -> bool:
         """Whether a run would begin at once."""
-        return self._is_free((turn.decided, turn.owner))
+        return self._is_free((state.decided, state.owner))
 
     async def check(self) -> None:
         """Do nothing: this process can always run one."""

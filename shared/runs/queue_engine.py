@@ -13,8 +13,8 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue.aio import QueueClient
 
 from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, open_client, storage_errors
-from shared.runs import Turn
 from shared.runs.in_process import InProcess
+from shared.runs.records import State
 from shared.settings import Settings
 
 _OPTIONS: dict[str, Any] = {
@@ -71,30 +71,30 @@ class QueueEngine:
         """
         return cls(open_queue(settings, settings.batch_queue), here)
 
-    async def start(self, run_id: str, turn: Turn) -> None:
+    async def start(self, run_id: str, state: State) -> None:
         """Begin a run here if there is room; else put it into the queue."""
-        if self._here.has_room(turn):
-            await self._here.start(run_id, turn)
+        if self._here.has_room(state):
+            await self._here.start(run_id, state)
         else:
             await self._send(run_id, 0)
 
-    async def take(self, run_id: str, turn: Turn) -> None:
+    async def take(self, run_id: str, state: State) -> None:
         """Run a run to its end, unless its caller has enough here: then its message comes again."""
-        if self._here.has_room(turn):
-            await self._begun(run_id, turn)
+        if self._here.has_room(state):
+            await self._begun(run_id, state)
         elif not self._here.has(run_id):
-            age = (time.time() - turn.created) / 8
+            age = (time.time() - state.created) / 8
             await self._send(run_id, round(min(max(age, _SHORTEST_WAIT), _LONGEST_WAIT)))
 
-    async def _begun(self, run_id: str, turn: Turn) -> None:
-        if self._held[turn.owner] >= _HELD:
-            await self._here.start(run_id, turn)
+    async def _begun(self, run_id: str, state: State) -> None:
+        if self._held[state.owner] >= _HELD:
+            await self._here.start(run_id, state)
             return
-        self._held[turn.owner] += 1
+        self._held[state.owner] += 1
         try:
-            await self._here.take(run_id, turn)
+            await self._here.take(run_id, state)
         finally:
-            self._held[turn.owner] -= 1
+            self._held[state.owner] -= 1
             self._held += Counter()  # forget callers without any
 
     def has(self, run_id: str) -> bool:
