@@ -104,6 +104,7 @@ LATE = {
     "shared.wire.ag_ui_body",
     "shared.wire.ai_sdk",
     "shared.wire.ai_sdk_body",
+    "shared.wire.azure_openai",
     "shared.wire.json_file",
     "shared.wire.openai",
     "shared.wire.openai_request",

@@ -269,8 +269,10 @@ def _chat_operation(
     errors = dict.fromkeys((*one.about.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
     answer: Schema = {"description": "The answer.", "content": _chat_content(question, protocols)}
     answers: Schema = {"200": answer}
-    if not question.streams and any(protocol.answer for protocol in protocols):
-        about["parameters"] = _parameters(RUN_PARAMETERS, schemas)
+    is_run = not question.streams and any(protocol.answer for protocol in protocols)
+    if parameters := (*one.about.parameters, *(RUN_PARAMETERS if is_run else ())):
+        about["parameters"] = _parameters(parameters, schemas)
+    if is_run:
         answers["202"] = _plain_answer(PENDING, schemas)
     return about | {
         "requestBody": {"required": True, "content": body},

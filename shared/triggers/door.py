@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import ClassVar
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -174,11 +175,21 @@ async def _handle(route: Route | Open, request: Request) -> Response:
     if isinstance(route, Open):
         return await route.handler(request)
     service = await app.get_service()
-    asker = _asker(request, service, await service.identity.caller(request.headers))
+    headers = _signed(route, request)
+    asker = _asker(request, service, await service.identity.caller(headers))
     if route.counted:
         admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
         return await route.handler(Call(request, service, asker, request.state.arrived, held))
+
+
+def _signed(route: Route, request: Request) -> Headers:
+    """Return a request's headers, with the key that clients of the route's own protocol send elsewhere."""
+    name = NAMES[route.protocol].key_header if route.protocol else ""
+    if not name or "authorization" in request.headers:
+        return request.headers
+    keys = [(b"authorization", f"Bearer {key}".encode("latin-1")) for key in request.headers.getlist(name)]
+    return Headers(raw=[*request.headers.raw, *keys])
 
 
 def _asker(request: Request, service: Service, caller: Caller) -> Asker:

@@ -34,8 +34,8 @@ _REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
 
 
-def _answer(request: ChatRequest, answer: Answer) -> Record:
-    """A whole answer. A team's is one text of all messages."""
+def completion(request: ChatRequest, answer: Answer) -> Record:
+    """Make the document of a whole answer. A team's is one text of all messages."""
     answer, details = in_words(request, answer), OpenaiDetails.of(request)
     text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
     points, thoughts = gathered(answer)
@@ -67,15 +67,18 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     }
 
 
-class _Encoder:
+class ChunksEncoder:
     """Encodes an answer as chunks: the role, the text, its sources, how it ended and, if requested, the tokens."""
+
+    object = "chat.completion.chunk"
+    """What chunks say that they are."""
 
     def __init__(self, request: ChatRequest) -> None:
         self._request = request
         self._details = OpenaiDetails.of(request)
         self._head: Record = {
             "id": f"chatcmpl-{request.turn_id}",
-            "object": "chat.completion.chunk",
+            "object": self.object,
             "created": request.created,
             "model": self._details.model,
         }
@@ -88,6 +91,7 @@ class _Encoder:
         self._prompt_filter: Json = None
 
     def encode(self, event: events.ChatEvent) -> Iterable[Record | Framed]:
+        """Return the chunks of an event."""
         if self._has_begun:  # the first line is for speed: most events are tokens
             return (self._text(event.text),) if isinstance(event, events.TextDelta) else self._records(event)
         self._has_begun = True
@@ -200,8 +204,8 @@ OPENAI = Protocol(
     streams="server-sent events, one `chat.completion.chunk` each, and `[DONE]`",
     parse=parse,
     attached=attached,
-    answer=_answer,
-    encoder=_Encoder,
+    answer=completion,
+    encoder=ChunksEncoder,
     error=error_object,
     filter_ends=True,
     framing=SSE_DONE,

@@ -47,6 +47,7 @@ class OpenaiContext(TypedDict, total=False):
 
     citations: list[OpenaiCitation]
     intent: Annotated[str, Field(description="The search queries, as JSON.")]
+    all_retrieved_documents: Annotated[list[Any], Field(description="The sources once more, in `azure-openai` only.")]
     followup_questions: Annotated[list[str], Field(description="What to ask next, if the request asks for it.")]
     thoughts: Annotated[list[ThoughtStep], Field(description="The steps, if the request has a `context`.")]
 
@@ -76,6 +77,7 @@ class OpenaiAnswerMessage(TypedDict):
     tool_calls: NotRequired[list[OpenaiToolCall]]
     annotations: list[OpenaiAnnotation]
     context: OpenaiContext
+    end_turn: NotRequired[Annotated[Literal[True], Field(description="In `azure-openai` only.")]]
 
 
 class OpenaiChoice(TypedDict):
@@ -92,7 +94,7 @@ class OpenaiCompletion(TypedDict):
     """A whole answer."""
 
     id: str
-    object: Literal["chat.completion"]
+    object: Literal["chat.completion", "extensions.chat.completion"]
     created: int
     model: str
     choices: list[OpenaiChoice]

@@ -23,10 +23,10 @@ from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions, i
 
 MODELS = {"switchboard": False, "switchboard-team": True}
 """The models that a request may name, and whether the team of agents is meant."""
-_AGENT = "switchboard-"
+AGENT = "switchboard-"
 """Begins the name of the model that is one agent of the team."""
 _MODEL_NAMES = (
-    f"`switchboard`, `switchboard-team` for the team of agents, or `{_AGENT}` and an agent's name for that agent alone."
+    f"`switchboard`, `switchboard-team` for the team of agents, or `{AGENT}` and an agent's name for that agent alone."
 )
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
@@ -149,17 +149,15 @@ def _is_task(request: ChatRequest) -> bool:
 def models_of(agents: Sequence[str]) -> list[str]:
     """Return the names of all models, of which some are one agent each; without agents there is no team."""
     names = [name for name, is_team in MODELS.items() if agents or not is_team]
-    return [*dict.fromkeys((*names, *(f"{_AGENT}{agent}" for agent in agents)))]
+    return [*dict.fromkeys((*names, *(f"{AGENT}{agent}" for agent in agents)))]
 
 
 def _agent_of(model: str) -> str:
     """Return the name of the agent that a model is; whether there is that agent is not known here."""
-    if not model.startswith(_AGENT):
+    if not model.startswith(AGENT):
         names = ", ".join(MODELS)
-        raise NotFound(
-            f"model: there is none of that name here. There are: {names}, and {_AGENT} with an agent's name."
-        )
-    return model.removeprefix(_AGENT)
+        raise NotFound(f"model: there is none of that name here. There are: {names}, and {AGENT} with an agent's name.")
+    return model.removeprefix(AGENT)
 
 
 class OpenaiFileKeys(TypedDict):

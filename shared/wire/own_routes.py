@@ -43,6 +43,14 @@ _resume = partial(
 )
 _WHOLE_OR_STREAM = Question(team=False, streams=False, bare="")
 
+_models = partial(
+    Description,
+    {200: Answer("The models.", OpenaiModels)},
+    text="""List the models.
+
+    What a request may name as its `model`.
+    """,
+)
 OWN_ROUTES: Mapping[tuple[str, str], Description] = {
     ("POST", "ag-ui"): Description(
         operation="ag_ui",
@@ -66,13 +74,28 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
         errors=CHAT_ERRORS,
         question=_WHOLE_OR_STREAM,
     ),
-    ("GET", "v1/models"): Description(
-        {200: Answer("The models.", OpenaiModels)},
-        text="""List the models.
+    ("POST", "openai/deployments/{deployment}/chat/completions"): Description(
+        operation="azure_chat_completions",
+        parameters=(Parameter("path", "deployment", "Any name: the answer is this app's."),),
+        text="""Answer a conversation at Azure OpenAI's route.
 
-        What a request may name as its `model`.
+        For clients of Azure OpenAI On Your Data: the sources come first, and the text names them as `[doc1]`.
         """,
+        errors=CHAT_ERRORS,
+        question=_WHOLE_OR_STREAM,
     ),
+    ("POST", "openai/v1/chat/completions"): Description(
+        operation="azure_v1_chat_completions",
+        text="""Answer a conversation at Azure OpenAI's newer route.
+
+        The same for clients that name the deployment in `model`.
+        """,
+        errors=CHAT_ERRORS,
+        question=_WHOLE_OR_STREAM,
+    ),
+    ("GET", "openai/models"): _models(operation="azure_models"),
+    ("GET", "openai/v1/models"): _models(operation="azure_v1_models"),
+    ("GET", "v1/models"): _models(),
     ("GET", "v1/models/{id}"): Description(
         {200: Answer("The model.", OpenaiModel)},
         (Parameter("path", "id", "The model's name."),),

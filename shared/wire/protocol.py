@@ -176,6 +176,8 @@ class Protocol(msgspec.Struct, frozen=True):
     """Headers of a streamed response beyond those of all."""
     plain_errors: bool = False
     """Whether an error before the stream is a plain text: its client shows the body unchanged."""
+    key_header: str = ""
+    """The header in which its clients send a key instead of `Authorization`, at its own routes; empty: none."""
     completed: Callable[[Body, EarlierAnswers | None], Awaitable[Body]] | None = None
     """Puts into a body what it refers to of earlier answers (None: none are kept). None: its requests refer to none."""
     unfinished: Callable[[ChatRequest, str], Json] | None = None

@@ -28,6 +28,12 @@ def _openai() -> Protocol:
     return OPENAI
 
 
+def _azure_openai() -> Protocol:
+    from shared.wire.azure_openai import AZURE_OPENAI
+
+    return AZURE_OPENAI
+
+
 def _ag_ui() -> Protocol:
     from shared.wire.ag_ui import AG_UI
 
@@ -58,6 +64,7 @@ _INFERRED = (
 
 LATE: dict[str, Callable[[], Protocol]] = {
     "openai": _openai,
+    "azure-openai": _azure_openai,
     "openai-responses": _openai_responses,
     "ag-ui": _ag_ui,
     "ai-sdk": _ai_sdk,

@@ -162,6 +162,8 @@ async def test_the_text_is_in_the_document_and_each_piece_of_it_in_the_stream(na
     """For every protocol in the table; those with a reader are held to more below."""
     protocol, events = PROTOCOLS[name], SCENARIOS["answer"]
     pieces = [event.text for event in events if isinstance(event, TextDelta)]
+    if name == "azure-openai":  # names its sources by their numbers
+        pieces = [piece.replace("[plan.pdf#page=3]", "[doc1]") for piece in pieces]
     stream = stream_of(protocol, events)
     if protocol.answer:
         assert msgspec.json.encode("".join(pieces)) in await document_of(protocol, events)

@@ -1,7 +1,7 @@
 // Asks as each line of JSON says, with OpenAI's npm package, and prints a line with what the package gave or threw.
-// Keys: url, key, kind ('answer', 'stream', 'helper', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
+// A URL that does not end in /v1 is an endpoint for the package's client of Azure OpenAI. Keys: url, key, kind ('answer', 'stream', 'helper', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
 import { createInterface } from "node:readline";
-import OpenAI from "openai";
+import OpenAI, { AzureOpenAI } from "openai";
 
 const kinds = {
   async answer(client, body) {
@@ -45,7 +45,10 @@ const kinds = {
 
 function take({ choices: [choice], usage }, seen) {
   if (choice?.delta.content) seen.pieces.push(choice.delta.content);
-  if (choice?.delta.context) Object.assign(seen, choice.delta);
+  if (choice?.delta.context) {
+    const { annotations, context, event } = choice.delta;
+    Object.assign(seen, { annotations, context, event });
+  }
   if (choice?.finish_reason) seen.finish = choice.finish_reason;
   if (usage) seen.usage = usage;
 }
@@ -54,7 +57,11 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { url, key, kind, body } = JSON.parse(line);
   const seen = { pieces: [] };
   try {
-    Object.assign(seen, await kinds[kind](new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 }), body, seen));
+    const options = { apiKey: key, maxRetries: 0 };
+    const client = url.endsWith("/v1")
+      ? new OpenAI({ ...options, baseURL: url })
+      : new AzureOpenAI({ ...options, endpoint: url, apiVersion: "2024-10-21" });
+    Object.assign(seen, await kinds[kind](client, body, seen));
   } catch ({ name, status, code, param, type, message }) {
     seen.error = { name, status, code, param, type, message };
   }

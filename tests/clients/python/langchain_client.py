@@ -1,5 +1,6 @@
 """Asks as each line of JSON says, with LangChain's `ChatOpenAI`, and prints a line with what it gave or raised.
 
+A URL that does not end in /v1 is an endpoint for `AzureChatOpenAI`.
 Keys: url, key, kind ('answer', 'stream', 'shaped', 'leave' or 'tools') and body. Of a tool the result is "Snow.".
 What LangChain does not know of an answer it drops.
 """
@@ -11,10 +12,11 @@ import asyncio
 import json
 import sys
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import ToolMessage
-from langchain_openai import ChatOpenAI
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import APIError
 
 COVER = {
@@ -29,10 +31,13 @@ COVER = {
 async def ask(asked: Any, seen: dict[str, Any]) -> None:
     body = asked["body"]
     messages, tools = body.pop("messages"), body.pop("tools", [])
-    model = ChatOpenAI(
-        base_url=asked["url"],
+    if asked["url"].endswith("/v1"):
+        make: Any = partial(ChatOpenAI, base_url=asked["url"], model=body.pop("model"))
+    else:
+        endpoint, deployment = asked["url"], body.pop("model")
+        make = partial(AzureChatOpenAI, azure_endpoint=endpoint, azure_deployment=deployment, api_version="2024-10-21")
+    model = make(
         api_key=asked["key"],
-        model=body.pop("model"),
         max_retries=0,
         stream_usage=body.pop("stream_options", None) is not None,
         extra_body=body,
