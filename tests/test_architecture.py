@@ -112,7 +112,6 @@ LATE = {
     "shared.wire.openai_parts",
     "shared.wire.openai_responses",
     "shared.wire.openai_responses_body",
-    "shared.wire.openai_responses_shapes",
     "shared.wire.parts_encoder",
     "Stemmer",
     "shared.runtime.core_yaml",

@@ -19,7 +19,7 @@ from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, q
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record, events_of
+from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record, described_by
 
 
 class _Encoder(PartsEncoder):
@@ -323,7 +323,7 @@ AG_UI = Protocol(
     shows_progress=True,
     shape=Shape(
         answer=None,
-        record=events_of("[AG-UI 1.0](https://docs.ag-ui.com/concepts/events)"),
+        record=described_by("[AG-UI 1.0](https://docs.ag-ui.com/concepts/events)"),
         error=ErrorObject,
         reads=AgUiKeys,
         example={"threadId": "t1", "runId": "r1", **QUESTION},

@@ -19,7 +19,7 @@ from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, qu
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import Protocol, Record, Shape, events_of
+from shared.wire.protocol import Protocol, Record, Shape, described_by
 
 _REASONS = {
     "stop": "stop",
@@ -300,7 +300,7 @@ AI_SDK = Protocol(
     plain_errors=True,
     shape=Shape(
         answer=None,
-        record=events_of("[AI SDK's UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol)"),
+        record=described_by("[AI SDK's UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol)"),
         reads=AiSdkKeys,
         message=AiSdkRequestMessage,
         example={

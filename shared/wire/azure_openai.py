@@ -25,9 +25,9 @@ from shared.wire.framing import SSE_DONE, Framed
 from shared.wire.openai import ChunksEncoder, completion
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached
 from shared.wire.openai_body import parse as parse_openai
-from shared.wire.openai_parts import OpenaiCompletion, OpenaiError, error_object, gathered, joined, sources_context
+from shared.wire.openai_parts import OpenaiError, error_object, gathered, joined, sources_context
 from shared.wire.openai_request import AGENT, MODELS, OpenaiDetails
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape, events_of
+from shared.wire.protocol import QUESTION, Protocol, Record, Shape, described_by
 from shared.wire.request_body import BodyModel
 
 _log = logging.getLogger("switchboard.azure_openai")
@@ -270,6 +270,9 @@ def _delta_of(record: Record) -> Mapping[str, Json]:
             return {}
 
 
+_DESCRIBED = described_by(
+    "[Azure's reference](https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data)"
+)
 AZURE_OPENAI = Protocol(
     name="azure-openai",
     title="Azure OpenAI On Your Data",
@@ -285,10 +288,8 @@ AZURE_OPENAI = Protocol(
     key_header="api-key",
     framing=SSE_DONE,
     shape=Shape(
-        answer=OpenaiCompletion,
-        record=events_of(
-            "[Azure OpenAI On Your Data](https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data)"
-        ),
+        answer=_DESCRIBED,
+        record=_DESCRIBED,
         error=OpenaiError,
         reads=AzureOpenaiKeys,
         message=OpenaiMessage,

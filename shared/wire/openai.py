@@ -17,7 +17,6 @@ from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import (
-    OpenaiCompletion,
     OpenaiError,
     citations,
     error_object,
@@ -28,7 +27,7 @@ from shared.wire.openai_parts import (
     sources_context,
 )
 from shared.wire.openai_request import OpenaiDetails
-from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, events_of
+from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, described_by
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
@@ -210,8 +209,10 @@ OPENAI = Protocol(
     filter_ends=True,
     framing=SSE_DONE,
     shape=Shape(
-        answer=OpenaiCompletion,
-        record=events_of("[OpenAI's chat completions](https://platform.openai.com/docs/api-reference/chat-streaming)"),
+        answer=described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference/chat/object)"),
+        record=described_by(
+            "[OpenAI's chat completions](https://platform.openai.com/docs/api-reference/chat-streaming)"
+        ),
         error=OpenaiError,
         reads=OpenaiKeys,
         message=OpenaiMessage,

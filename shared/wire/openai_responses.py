@@ -31,9 +31,8 @@ from shared.wire.openai_parts import (
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
 from shared.wire.openai_responses_references import completed
-from shared.wire.openai_responses_shapes import OpenaiResponse
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, events_of
+from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, described_by
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
@@ -411,8 +410,8 @@ OPENAI_RESPONSES = Protocol(
     framing=_FRAMING,
     filter_ends=True,
     shape=Shape(
-        answer=OpenaiResponse,
-        record=events_of("[OpenAI's Responses](https://platform.openai.com/docs/api-reference/responses-streaming)"),
+        answer=described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference/responses/object)"),
+        record=described_by("[OpenAI's Responses](https://platform.openai.com/docs/api-reference/responses-streaming)"),
         error=OpenaiError,
         request=OpenaiResponsesBody,
         errors=(NotFound,),

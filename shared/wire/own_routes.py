@@ -7,7 +7,6 @@ from typing import Literal, TypedDict
 from shared.errors import BadRequest, BegunAnew, NotFound, TooSlow
 from shared.wire.described import CHAT_ERRORS, RECORD, WHOLE, Answer, Description, Parameter, Question
 from shared.wire.framing import SSE
-from shared.wire.openai_responses_shapes import OpenaiDeletedResponse
 
 
 class OpenaiModel(TypedDict):
@@ -24,6 +23,14 @@ class OpenaiModels(TypedDict):
 
     object: Literal["list"]
     data: list[OpenaiModel]
+
+
+class OpenaiDeletedResponse(TypedDict):
+    """A response that is gone."""
+
+    id: str
+    object: Literal["response"]
+    deleted: Literal[True]
 
 
 _RESPONSE_ID = Parameter("path", "id", "The response's id.")

@@ -47,13 +47,13 @@ class ErrorObject(TypedDict):
     error: CodedError
 
 
-def events_of(standard: str) -> object:
-    """The type of the records of a stream for which clients have types of their own.
+def described_by(standard: str) -> object:
+    """The type of JSON for which clients have types of their own.
 
     Args:
-        standard: What describes the records, as Markdown with a link.
+        standard: What describes it, as Markdown with a link.
     """
-    return Annotated[dict[str, Any], Field(description=f"An event of {standard}.")]
+    return Annotated[dict[str, Any], Field(description=f"As {standard} describes it.")]
 
 
 class Encoder(TypingProtocol):
@@ -89,8 +89,8 @@ class EarlierAnswers(TypingProtocol):
 class Shape(msgspec.Struct, frozen=True):
     """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
 
-    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas; or `events_of`,
-    for streams whose clients have such types. Encoders build plain dicts, since a stream has one per token; tests
+    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas; or
+    `described_by`, where clients have such types. Encoders build plain dicts, since a stream has one per token; tests
     validate every golden file against these types, or those of the clients.
     """
 

@@ -1,18 +1,21 @@
-"""The golden streams of `openai` and `openai-responses`, by OpenAI's own Python package."""
+"""The goldens of OpenAI's protocols, by OpenAI's own Python package."""
 
 import itertools
 from typing import Any
 
 import httpx2
+import msgspec
 import openai as sdk
 import pytest
-from openai.types.chat import ChatCompletionChunk
-from openai.types.responses import ResponseStreamEvent
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from shared.wire.azure_openai import AZURE_OPENAI
 from shared.wire.openai import OPENAI
 from shared.wire.openai_responses import OPENAI_RESPONSES
-from tests.wire.test_goldens import ALL_SCENARIOS, records_of, stream_of
+from shared.wire.protocol import Protocol
+from tests.wire.test_goldens import ALL_SCENARIOS, document_of, records_of, stream_of
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
 
@@ -37,6 +40,17 @@ def test_each_chunk_is_one_of_the_package(scenario: str) -> None:
     chunks = [ChatCompletionChunk.model_validate(record) for record in records if "error" not in record]
     assert len({chunk.id for chunk in chunks}) == 1
     assert "cut_off" in scenario or [choice.finish_reason for choice in chunks[-1].choices] != [None]
+
+
+@pytest.mark.parametrize("scenario", [one for one in ALL_SCENARIOS if "cut_off" not in one and one != "blocked"])
+@pytest.mark.parametrize(
+    ("protocol", "kind"), [(OPENAI, ChatCompletion), (AZURE_OPENAI, ChatCompletion), (OPENAI_RESPONSES, Response)]
+)
+async def test_each_whole_answer_is_one_of_the_package(protocol: Protocol, kind: Any, scenario: str) -> None:
+    document = msgspec.json.decode(await document_of(protocol, ALL_SCENARIOS[scenario]))
+    if document["object"] == "extensions.chat.completion":  # as Azure names it
+        document["object"] = "chat.completion"
+    kind.model_validate(document)
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # for the same text of a failed call
