@@ -33,8 +33,8 @@ from shared.wire.request_body import BodyModel
 _log = logging.getLogger("switchboard.azure_openai")
 
 _NAME = re.compile(CITED)
-_UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\Z")
-"""The end of a text, if more text could make it a name in brackets."""
+_LONGEST_NAME = 300
+"""Characters in brackets that are waited for: those of `CITED`."""
 _NUMBER = re.compile(r"doc\d+")
 _MARK = re.compile(r"\s?\[doc\d+\]")
 _FILTER = re.compile(r"category (eq|ne) '((?:[^']|'')+)'")
@@ -226,9 +226,9 @@ class _Encoder(ChunksEncoder):
         text = self._held
         if isinstance(event, events.TextDelta):
             text += event.text
-            undecided = _UNDECIDED.search(text)
-            cut = undecided.start() if undecided else len(text)
-            text, self._held = text[:cut], text[cut:]
+            begin = text.rfind("[")
+            is_open = begin >= 0 and len(text) - begin <= _LONGEST_NAME and not {"]", "\n"} & {*text[begin:]}
+            text, self._held = (text[:begin], text[begin:]) if is_open else (text, "")
         else:
             self._held = ""
         if text:
