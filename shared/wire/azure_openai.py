@@ -18,7 +18,7 @@ from pydantic import FailFast, Field
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, RetrievalMode
-from shared.citations import CITED
+from shared.citations import CITED, MOST_CITATIONS
 from shared.core.fold import Answer
 from shared.errors import BadRequest, NotFound
 from shared.wire.framing import SSE_DONE, Framed
@@ -176,7 +176,7 @@ def _marked(text: str, points: Iterable[events.DataPoint]) -> str:
             return f"[doc{number}]"
         return found[1] if _NUMBER.fullmatch(found[1]) else found[0]
 
-    return _NAME.sub(mark, text)
+    return _NAME.sub(mark, text, MOST_CITATIONS)
 
 
 def _context(

@@ -7,7 +7,7 @@ it would look complete. Other keys that the app cannot honour are ignored.
 
 from collections.abc import Iterator, Mapping
 from copy import replace
-from typing import Annotated, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
@@ -32,80 +32,6 @@ _REPEATED = ("tool_choice", "parallel_tool_calls", "max_output_tokens")
 """Keys that a response repeats, as clients check them."""
 APPROVAL = "mcpr_"
 """What ids of questions for consent begin with."""
-
-
-class OpenaiInputText(TypedDict):
-    """A text in a message."""
-
-    type: Literal["input_text", "output_text"]
-    text: str
-
-
-class OpenaiRefusal(TypedDict):
-    """A text with which an earlier answer refused."""
-
-    type: Literal["refusal"]
-    refusal: str
-
-
-class OpenaiInputImage(TypedDict):
-    """An image in a message."""
-
-    type: Literal["input_image"]
-    image_url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
-
-
-class OpenaiInputFile(openai.OpenaiFileKeys):
-    """A file in a message of the user."""
-
-    type: Literal["input_file"]
-
-
-type OpenaiInputParts = Annotated[
-    list[OpenaiInputText | OpenaiRefusal | OpenaiInputImage | OpenaiInputFile],
-    FailFast(),
-    Field(max_length=openai.MOST_PARTS),
-]
-
-
-class OpenaiInputMessage(TypedDict):
-    """A message of the conversation. A message that was answered may be sent back as it came."""
-
-    type: NotRequired[Literal["message"]]
-    role: Literal["user", "assistant", "system", "developer"]
-    content: str | OpenaiInputParts
-
-
-class OpenaiCallItem(TypedDict):
-    """A call of a tool of the request, as a response had it."""
-
-    type: Literal["function_call"]
-    call_id: str
-    name: str
-    arguments: str
-
-
-class OpenaiCallOutput(TypedDict):
-    """The result of a call."""
-
-    type: Literal["function_call_output"]
-    call_id: str
-    output: str | Annotated[list[OpenaiInputText], FailFast(), Field(max_length=openai.MOST_PARTS)]
-
-
-class OpenaiConsent(TypedDict):
-    """The answer to a question for consent. It counts after the last message of the user."""
-
-    type: Literal["mcp_approval_response"]
-    approval_request_id: str
-    approve: bool
-    reason: NotRequired[str | None]
-
-
-class OpenaiOtherItem(TypedDict):
-    """An item that is no message, such as `reasoning`: it is skipped."""
-
-    type: str
 
 
 class TextKeys(BodyModel):
@@ -160,18 +86,16 @@ class OpenaiResponsesKeys(openai.ModelKeys):
 
 
 class OpenaiResponsesBody(OpenaiResponsesKeys):
-    """A request. `_messages` and others check the items; their types here are for the OpenAPI document."""
+    """A request, for the OpenAPI document. `_messages` and others check the items."""
 
     model_config = ConfigDict(defer_build=True)
 
-    input: (
-        str
-        | Annotated[
-            list[OpenaiInputMessage | OpenaiCallItem | OpenaiCallOutput | OpenaiConsent | OpenaiOtherItem],
-            FailFast(),
-            Field(min_length=1, max_length=LONGEST_CONVERSATION),
-        ]
-    ) = Field(description="The question, or the conversation with the question as its last message.")
+    input: str | Annotated[list[dict[str, Any]], FailFast(), Field(min_length=1, max_length=LONGEST_CONVERSATION)] = (
+        Field(
+            description="The question, or items with the question as the last message, as "
+            "[OpenAI's reference](https://platform.openai.com/docs/api-reference/responses/create) describes them."
+        )
+    )
     context: ContextBody | None = None
 
 

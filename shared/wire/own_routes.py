@@ -2,37 +2,13 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Literal, TypedDict
 
 from shared.errors import BadRequest, BegunAnew, NotFound, TooSlow
 from shared.wire.described import CHAT_ERRORS, RECORD, WHOLE, Answer, Description, Parameter, Question
 from shared.wire.framing import SSE
+from shared.wire.protocol import described_by
 
-
-class OpenaiModel(TypedDict):
-    """What a request may name as its model."""
-
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-
-
-class OpenaiModels(TypedDict):
-    """All models."""
-
-    object: Literal["list"]
-    data: list[OpenaiModel]
-
-
-class OpenaiDeletedResponse(TypedDict):
-    """A response that is gone."""
-
-    id: str
-    object: Literal["response"]
-    deleted: Literal[True]
-
-
+_OPENAIS = described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference)")
 _RESPONSE_ID = Parameter("path", "id", "The response's id.")
 _response = partial(Description, errors=(NotFound, TooSlow), visible=False)
 _resume = partial(
@@ -52,7 +28,7 @@ _WHOLE_OR_STREAM = Question(team=False, streams=False, bare="")
 
 _models = partial(
     Description,
-    {200: Answer("The models.", OpenaiModels)},
+    {200: Answer("The models.", _OPENAIS)},
     text="""List the models.
 
     What a request may name as its `model`.
@@ -104,7 +80,7 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
     ("GET", "openai/v1/models"): _models(operation="azure_v1_models"),
     ("GET", "v1/models"): _models(),
     ("GET", "v1/models/{id}"): Description(
-        {200: Answer("The model.", OpenaiModel)},
+        {200: Answer("The model.", _OPENAIS)},
         (Parameter("path", "id", "The model's name."),),
         errors=(NotFound,),
         text="""Get a model.
@@ -136,7 +112,7 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
         """,
     ),
     ("DELETE", "v1/responses/{id}"): _response(
-        {200: Answer("It is gone.", OpenaiDeletedResponse)},
+        {200: Answer("It is gone.", _OPENAIS)},
         (_RESPONSE_ID,),
         text="""Delete a response.
 
