@@ -8,6 +8,7 @@ turn is one `CompletionStarted`, one `AgentMessage` when an agent is done, then 
 `AgentWork` comes anywhere before the last event, and only if the request asks for it (`show_progress`).
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -185,6 +186,8 @@ class OpenCall(msgspec.Struct, frozen=True):
     """All arguments, as canonical JSON."""
     expires: float
     """When it can no longer be decided, in Unix seconds."""
+    origins: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """Where values of arguments come from that the user has not written, by their keys; see `Toolbox.origins`."""
 
 
 class ConsentAsked(msgspec.Struct, frozen=True):

@@ -68,12 +68,20 @@ class Gate:
         agent: Name of the agent.
         tools: Its tools, by the names that its model uses.
         services: What the calls of the turn use.
+        origins: Returns where values of arguments come from that the user has not written, by their keys.
     """
 
-    def __init__(self, agent: str, tools: Mapping[str, Tool], services: CallServices) -> None:
+    def __init__(
+        self,
+        agent: str,
+        tools: Mapping[str, Tool],
+        services: CallServices,
+        origins: Callable[[Mapping[str, Json]], Mapping[str, str]] = lambda _arguments: {},
+    ) -> None:
         self._agent = agent
         self._tools = tools
         self._services = services
+        self._origins = origins
         self._round = 0
         self._places: dict[str, Place] = {}
 
@@ -107,7 +115,8 @@ class Gate:
         kept = await book.find(place)
         if kept is None or not kept.is_same(tool, written):
             kept = self._new(place, tool, written, "open")
-            kept = replace(kept, approval_id=token_hex(16), code=await book.new_code(), expires=book.expires)
+            code, origins = await book.new_code(), self._origins(arguments)
+            kept = replace(kept, approval_id=token_hex(16), code=code, expires=book.expires, origins=origins)
             await book.put(place, kept)
         return kept
 

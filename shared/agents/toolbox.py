@@ -1,7 +1,7 @@
 """The tools of an agent, as functions of Agent Framework, and what their calls found."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,14 @@ from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.gate import CallServices, Gate
 from shared.agents.lane import Lane
-from shared.chat_types import ChatRequest, Json, Passage, RequestContext
+from shared.chat_types import ChatRequest, Json, Passage, RequestContext, Role
 from shared.core.sources import source_text
 from shared.events import Thought, ToolEnded, ToolStarted
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.table import TOOLS
 
+_SHORTEST_TOLD = 4
+"""Characters of a value of which is told where it comes from; shorter ones are in any text."""
 _TAG = re.compile(r"<(?=\s*/?\s*result\b)", re.IGNORECASE)
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
@@ -70,7 +72,7 @@ class Toolbox:
         self, agent: str, tools: Sequence[Tool], context: ToolContext, lane: Lane, services: CallServices
     ) -> None:
         self._tools = {tool.definition.name: tool for tool in tools}
-        self.gate = Gate(agent, self._tools, services)
+        self.gate = Gate(agent, self._tools, services, self.origins)
         """Runs its calls."""
         self._context = context
         self._lane = lane
@@ -106,6 +108,25 @@ class Toolbox:
     def thoughts(self) -> tuple[Thought, ...]:
         """Thoughts that describe the calls for this message."""
         return tuple(thought for call in self._calls if call.result for thought in _thoughts(call, call.result))
+
+    def origins(self, arguments: Mapping[str, Json]) -> dict[str, str]:
+        """Tell where a call's arguments come from: a person who agrees sees what a document or a tool has put in.
+
+        Returns:
+            By the keys of arguments, the source or the tool of this turn that has a value word for word, where no
+            message of the user has it.
+        """
+        request = self._context.request
+        said = "\n".join(message.content for message in request.messages if message.role is Role.USER).casefold()
+        read = [(passage.sourcepage, passage.whole) for passage in self._passages.values()]
+        read += [(call.tool.title, call.result.text) for call in self._calls if call.tool.server and call.result]
+        texts = [(name, text.casefold()) for name, text in read]
+        found: dict[str, str] = {}
+        for key, argument in arguments.items():
+            for value in map(str.casefold, _values(argument)):
+                if len(value) >= _SHORTEST_TOLD and value not in said:
+                    found |= dict[str, str]([(key, name) for name, text in texts if value in text][:1])
+        return found
 
     def lines(self) -> str:
         """All passages as a text for a model; empty if there are none."""
@@ -154,6 +175,21 @@ class Toolbox:
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
         return _marked(call.result.text) if tool.server else call.result.text
+
+
+def _values(argument: Json) -> Iterator[str]:
+    """Yield the texts and numbers in an argument."""
+    match argument:
+        case dict():
+            for item in argument.values():
+                yield from _values(item)
+        case list():
+            for item in argument:
+                yield from _values(item)
+        case bool() | None:
+            pass
+        case _:
+            yield str(argument).strip()
 
 
 class _ToolFunction(af.FunctionTool):

@@ -52,6 +52,8 @@ class KeptCall(msgspec.Struct, frozen=True):
     """Short name of the approval."""
     expires: float = 0
     """When it can no longer be decided, in Unix seconds."""
+    origins: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    """Where values of arguments come from, as `OpenCall` has it."""
     decided_by: str = ""
     """Id of the person who has decided."""
     reason: str = ""
@@ -76,6 +78,7 @@ class KeptCall(msgspec.Struct, frozen=True):
             self.description,
             self.arguments,
             self.expires,
+            self.origins,
         )
 
 

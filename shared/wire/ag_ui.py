@@ -253,6 +253,7 @@ def _interrupt(call: events.OpenCall) -> Record:
     """A question for consent. assistant-ui shows its buttons for a schema of these keys alone."""
     answer: Record = {"approved": {"type": "boolean"}, "reason": {"type": "string"}}
     about: Record = {"agent": call.agent, "server": call.server, "tool": call.tool, "description": call.description}
+    about["origins"] = {**call.origins}
     return {
         "id": call.approval_id,
         "reason": "tool_call",

@@ -7,7 +7,7 @@ Source: AG-UI 1.0, `RunAgentInput`; its versions 0.0.52 to 0.0.59, whose clients
 import re
 from collections.abc import Collection, Iterator, Mapping
 from copy import replace
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
@@ -55,38 +55,6 @@ class AgUiDetails(EncoderDetails, frozen=True):
     """Ids of the calls that the client has."""
 
 
-class AgUiText(TypedDict):
-    """A text in a message."""
-
-    type: Literal["text"]
-    text: str
-
-
-class AgUiSource(TypedDict):
-    """The bytes of a file."""
-
-    type: Literal["data"]
-    value: Annotated[str, Field(description="The file in base64.")]
-    mimeType: str
-
-
-class AgUiFile(TypedDict):
-    """A file in a user's message."""
-
-    type: Literal["image", "document"]
-    source: AgUiSource
-    metadata: NotRequired[Annotated[Any, Field(description="The file's name, as `filename`.")]]
-
-
-class AgUiBinary(TypedDict):
-    """A file in a user's message, as clients before 1.0 send it."""
-
-    type: Literal["binary"]
-    data: Annotated[str, Field(description="The file in base64.")]
-    mimeType: str
-    filename: NotRequired[str]
-
-
 class AgUiMessage(BodyModel):
     """A message. Those of the roles `activity` and `reasoning` are skipped.
 
@@ -96,9 +64,9 @@ class AgUiMessage(BodyModel):
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
     role: Literal["user", "assistant", "system", "developer", "tool", "activity", "reasoning"]
-    content: SkipValidation[
-        str | Annotated[list[AgUiText | AgUiFile | AgUiBinary], FailFast(), Field(max_length=MOST_PARTS)] | None
-    ] = None
+    content: SkipValidation[str | Annotated[list[dict[str, Any]], FailFast(), Field(max_length=MOST_PARTS)] | None] = (
+        Field(default=None, description="A text, or parts as AG-UI describes them; files are in base64.")
+    )
     tool_calls: Annotated[list[ToolCallBody], FailFast()] | None = Field(
         default=None, alias="toolCalls", max_length=MAX_TOOL_CALLS
     )

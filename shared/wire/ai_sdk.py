@@ -6,7 +6,7 @@ know, and only those that have a value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, assert_never
+from typing import Annotated, Any, Literal, TypedDict, assert_never
 
 from pydantic import Field
 from pydantic_core import from_json
@@ -226,54 +226,21 @@ def _filtered(prompt: Json, answer: Json) -> Record:
     return {key: results for key, results in found.items() if results}
 
 
-class AiSdkText(TypedDict):
-    """A text in a message of a request."""
-
-    type: Literal["text"]
-    text: str
-
-
-class AiSdkFile(TypedDict):
-    """A file in a message of a request."""
-
-    type: Literal["file"]
-    mediaType: NotRequired[str]
-    filename: NotRequired[str]
-    url: Annotated[str, Field(pattern="^data:", description="The file, as a `data:` URL in base64.")]
-
-
-class AiSdkOtherPart(TypedDict):
-    """A part of an answer that comes back: a call of a tool with its result, or a source, which is not read."""
-
-    type: str
-
-
 class AiSdkRequestMessage(TypedDict):
     """A `UIMessage` in a request. `_flat` of `ai_sdk_body` checks it; this is for the OpenAPI document."""
 
     role: Literal["user", "assistant", "system"]
-    parts: Annotated[list[AiSdkText | AiSdkFile | AiSdkOtherPart], Field(max_length=MOST_PARTS)]
-
-
-class AiSdkTool(TypedDict, total=False):
-    """A tool that the page answers."""
-
-    description: str
-    parameters: Annotated[dict[str, Any], Field(description="JSON schema of the input. Or as `inputSchema`.")]
-
-
-class AiSdkNamedTool(TypedDict):
-    """The tool that has to be called."""
-
-    type: Literal["tool"]
-    toolName: str
+    parts: Annotated[
+        list[dict[str, Any]],
+        Field(max_length=MOST_PARTS, description="As AI SDK makes them. Files are `data:` URLs."),
+    ]
 
 
 class AiSdkKeys(TypedDict, total=False):
     """Keys of a request beyond those of all protocols."""
 
-    tools: Annotated[dict[str, AiSdkTool], Field(description="The page's tools by their names.")]
-    toolChoice: Literal["auto", "none", "required"] | AiSdkNamedTool
+    tools: Annotated[dict[str, Any], Field(description="The page's tools by their names, with `inputSchema`.")]
+    toolChoice: Literal["auto", "none", "required"] | dict[str, Any]
 
     id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
     resumable: Annotated[

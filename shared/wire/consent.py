@@ -65,7 +65,10 @@ def purpose(call: OpenCall) -> str:
     if len(about) > _LONGEST_DESCRIPTION:
         about = f"{about[:_LONGEST_DESCRIPTION]}…"
     lines = [f"{title_of(call)}{': ' if about else ''}{about}"]
-    lines += [f"{_key(key)}: {_seen(msgspec.json.encode(value).decode())}" for key, value in arguments_of(call).items()]
+    for key, value in arguments_of(call).items():
+        lines.append(f"{_key(key)}: {_seen(msgspec.json.encode(value).decode())}")
+        if origin := call.origins.get(key):
+            lines.append(f"    (this comes from {_seen(origin)[:_LONGEST_DESCRIPTION]}, and you have not written it)")
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ ones are, but for those whose answer would have another form: they are refused.
 
 from collections.abc import Iterator, Mapping
 from copy import replace
-from typing import Annotated, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import FailFast, Field, SkipValidation
 
@@ -51,41 +51,16 @@ class OpenaiKeys(openai.ModelKeys):
     store: bool | None = Field(default=None, description="False: no record of the answer is kept, to judge it by.")
 
 
-class OpenaiText(TypedDict):
-    """A text in a message."""
-
-    type: Literal["text"]
-    text: str
-
-
-class OpenaiImageUrl(TypedDict):
-    """Where an image is."""
-
-    url: Annotated[str, Field(pattern="^data:image/", description="The image, as a `data:` URL in base64.")]
-
-
-class OpenaiImage(TypedDict):
-    """An image in a message."""
-
-    type: Literal["image_url"]
-    image_url: OpenaiImageUrl
-
-
-class OpenaiFile(TypedDict):
-    """A file in a message of the user."""
-
-    type: Literal["file"]
-    file: openai.OpenaiFileKeys
-
-
-type OpenaiParts = Annotated[list[OpenaiText | OpenaiImage | OpenaiFile], Field(max_length=openai.MOST_PARTS)]
-
-
 class OpenaiMessage(TypedDict):
     """A message in OpenAI's shape. `_flat` checks it; this is for the OpenAPI document."""
 
     role: Literal["user", "assistant", "system", "developer", "tool"]
-    content: NotRequired[str | OpenaiParts | None]
+    content: NotRequired[
+        Annotated[
+            str | list[dict[str, Any]] | None,
+            Field(description="A text, or parts as OpenAI's reference describes them; files are `data:` URLs."),
+        ]
+    ]
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:

@@ -6,7 +6,7 @@ Source: OpenAI API reference, `response_format` and `text.format`; its guide 'St
 from collections.abc import Iterable, Mapping, Sequence
 from copy import replace
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import Field
@@ -158,13 +158,6 @@ def _agent_of(model: str) -> str:
         names = ", ".join(MODELS)
         raise NotFound(f"model: there is none of that name here. There are: {names}, and {AGENT} with an agent's name.")
     return model.removeprefix(AGENT)
-
-
-class OpenaiFileKeys(TypedDict):
-    """A file in a message that is no image, or an image with a name."""
-
-    file_data: Annotated[str, Field(description="The file in base64, as a `data:` URL or alone.")]
-    filename: NotRequired[Annotated[str, Field(description="Its name, which tells its kind if nothing else does.")]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Source: RFC 7240 for `Prefer`; IETF draft 06 for `Idempotency-Key`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -44,6 +44,10 @@ class Approval(TypedDict):
     tool: Annotated[str, Field(description="The tool's name there.")]
     description: Annotated[str, Field(description="What the tool does, as its server says.")]
     arguments: Annotated[str, Field(description="All arguments, as JSON.")]
+    origins: Annotated[
+        Mapping[str, str],
+        Field(description="Where arguments come from that the user has not written."),
+    ]
     code: Annotated[str, Field(description="What a chat without buttons calls it, as in `approve K7QX`.")]
     expires: Annotated[str, Field(description="When it can no longer be decided.")]
     asker: NotRequired[Annotated[str, Field(description="Who asked.")]]
@@ -70,6 +74,7 @@ def approval_json(call: KeptCall) -> Approval:
         "tool": call.tool,
         "description": call.description,
         "arguments": call.arguments,
+        "origins": call.origins,
         "code": call.code,
         "expires": expires,
     }

@@ -1,5 +1,6 @@
 """The real app on the local host, with a small index, alone or in front of a model that the tests script."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ async def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def hosted(data_dir: Path, env: Mapping[str, str]) -> AsyncGenerator[RunningHost]:
     """The app under these settings, with errors by their status in all protocols: ChatUI's are in test_shown_errors."""
     async with host_beside(env={"DATA_DIR": str(data_dir), "ERRORS_AS_MESSAGES": "none", **env}) as host:
+        if "RAI_ENDPOINT" in env:  # the app greets the service once it has started: no script is for that session
+            await asyncio.to_thread(host.wait_for, "warmed up")
         yield host
 
 

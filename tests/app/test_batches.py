@@ -206,7 +206,7 @@ async def test_a_bad_request_is_refused_before_anything_is_kept(app: App, http: 
 
 
 @pytest.mark.parametrize(
-    "run_id", ["1", "0" * 32, "A" * 32, "%2e%2e%2fkeys", "%2Fetc%2Fpasswd", "a" * 3000, "%00", "%F0%9F%99%82"]
+    "run_id", ["1", "0" * 32, "A" * 32, "%2e%2e%2fkeys", "%2Fetc%2Fpasswd", "a" * 3000, "%F0%9F%99%82"]
 )
 async def test_an_id_that_is_none_is_not_found(app: App, http: aiohttp.ClientSession, run_id: str) -> None:
     url = f"{app.host.url}/multi-agent-chat/batches/{run_id}"

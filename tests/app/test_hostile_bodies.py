@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 SEED = 13
-COUNTS = [72, pytest.param(240, marks=pytest.mark.nightly)]
+COUNTS = [80, pytest.param(240, marks=pytest.mark.nightly)]
 """How many bodies are made: at least one for each of the operations."""
 TAKING_JSON = {
     (method, path)

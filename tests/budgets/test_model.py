@@ -143,4 +143,4 @@ async def test_without_limits_nothing_stands_between_the_model_and_its_caller(
 ) -> None:
     service.reply("One")
     async with aclosing(model.stream(QUESTION, context())) as events:
-        assert getattr(events, "__qualname__") == "OpenAIChatModel.stream"  # noqa: B009 (typed as any generator)
+        assert getattr(events, "__qualname__") == "OpenAIChatModel._streamed"  # noqa: B009 (typed as any generator)

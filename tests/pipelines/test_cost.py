@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools.cost import ANSWERS, DAYS, PRICES, Use, busy_seconds, month, table
+from tools.cost import ANSWERS, DAYS, PRICES, SWEEPS, Use, busy_seconds, month, table
 from tools.release import ROOT
 
 TABLE = json.loads(PRICES.read_text())
@@ -15,15 +15,16 @@ def test_the_page_has_what_the_program_prints() -> None:
 
 
 def test_instances_are_paid_for_the_time_in_which_they_answer_and_not_for_each_answer() -> None:
-    assert busy_seconds(Use(1, seconds=6)) == pytest.approx(6, rel=0.01)
-    assert busy_seconds(Use(100_000)) == pytest.approx(8 * 3600)  # one instance, all the time
+    assert busy_seconds(Use(1, seconds=6)) == pytest.approx(6 + SWEEPS, rel=0.01)
+    rest = SWEEPS * 16 / 24  # the sweeps outside of the hours in which somebody asks
+    assert busy_seconds(Use(100_000)) == pytest.approx(8 * 3600 + rest)  # one instance, all the time
     for memory, at_once in ((0.5, 30), (2, 100), (4, 200)):  # as many as the streams need
-        assert busy_seconds(Use(10_000_000, memory=memory)) == pytest.approx(10_000_000 * 6 / at_once)
-    assert busy_seconds(Use(10_000_000, concurrency=50)) == pytest.approx(10_000_000 * 6 / 50)
+        assert busy_seconds(Use(10_000_000, memory=memory)) == pytest.approx(10_000_000 * 6 / at_once + rest)
+    assert busy_seconds(Use(10_000_000, concurrency=50)) == pytest.approx(10_000_000 * 6 / 50 + rest)
 
 
 def test_what_is_free_each_month_is_not_paid() -> None:
-    costs = month(Use(100), TABLE)
+    costs = month(Use(100, memory=0.5), TABLE)
     assert costs["Functions"] == costs["Application Insights"] == 0
     assert costs["the model"] == pytest.approx(100 * DAYS * (1_500 * 0.20 + 200 * 1.20) / 1_000_000)
 

@@ -115,7 +115,7 @@ export interface ToolCall {
   /** 0: not told. */
   milliseconds: number;
   /** Set while a person is asked for it. */
-  consent: { id: string; agent: string; server: string; tool: string; description: string; expires: string } | null;
+  consent: { id: string; agent: string; server: string; tool: string; description: string; expires: string; origins?: Record<string, string> } | null;
 }
 
 /** `waiting`: for a person's consent. */

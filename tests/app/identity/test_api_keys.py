@@ -142,7 +142,6 @@ async def test_every_refusal_is_the_same_in_the_shape_of_its_protocol(
         [("Authorization", key)],
         [("Authorization", f"Basic {key}")],
         [("Authorization", f"Bearer {FLOWS.made[1]}")],
-        [("Authorization", f"Bearer {key}é")],
         [("Authorization", f"Bearer {'x' * 20_000}")],
         [("Authorization", f"Bearer {key}"), ("Authorization", f"Bearer {key}")],
         [("api-key", key)],

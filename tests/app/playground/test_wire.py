@@ -91,6 +91,13 @@ def parts(text: str) -> frozenset[str]:
     return frozenset(part.removeprefix("**") for part in text.split("\n\n**"))
 
 
+def with_names(protocol: str, text: str) -> str:
+    """A text with the names of its sources, where a protocol has their numbers."""
+    if protocol == "azure-openai":
+        text = text.replace("[doc1]", "[plan.pdf#page=3]").replace("[doc2]", "[x.pdf]")
+    return text
+
+
 async def test_reads_the_same_text_from_the_bytes_of_every_protocol(page: Page, built_in: RunningHost) -> None:
     files = [
         (name, scenario, path.suffix == ".jsonl", path.read_text(encoding="utf-8"))
@@ -112,8 +119,9 @@ async def test_reads_the_same_text_from_the_bytes_of_every_protocol(page: Page, 
         failed = any(isinstance(event, Failed) for event in events)
         asked = any(isinstance(event, ConsentAsked) for event in events)  # some protocols ask in the text
         if streamed or not failed:
-            told, said = parts(text), parts(text_of(scenario))
-            assert told == said or (asked and all(part in text for part in said)), (name, scenario, streamed)
+            named = with_names(name, text)
+            told, said = parts(named), parts(text_of(scenario))
+            assert told == said or (asked and all(part in named for part in said)), (name, scenario, streamed)
         if scenario in ("answer", "followups", "team"):
             assert failure == "", (name, scenario)
 
@@ -126,7 +134,7 @@ async def test_every_protocol_gives_the_same_text(page: Page, built_in: RunningH
         for streamed in (True, False):
             run = await send(page, protocol, team=team, streamed=streamed, question=QUESTION)
             assert (run["status"], run["failure"]) == (200, "")
-            texts[protocol, streamed] = parts(run["text"])
+            texts[protocol, streamed] = parts(with_names(protocol, run["text"]))
     assert len(set(texts.values())) == 1, texts
     agreed = texts["ag-ui", True]
     assert any("The Standard plan pays 80 % of dental care." in part for part in agreed)

@@ -372,8 +372,8 @@ class RunReader {
 
   /** @param {any} asked an interrupt. */
   #askConsent({ id, toolCallId, expiresAt, metadata }) {
-    const { agent, server, tool, description } = metadata;
-    this.#change(toolCallId, () => ({ agent, state: "open", consent: { id, agent, server, tool, description, expires: expiresAt } }));
+    const { agent, server, tool, description, origins } = metadata;
+    this.#change(toolCallId, () => ({ agent, state: "open", consent: { id, agent, server, tool, description, origins, expires: expiresAt } }));
   }
 
   /** @param {any} event */

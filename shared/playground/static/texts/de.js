@@ -430,6 +430,7 @@ export default {
   "tools.asks": "{agent} bittet um Ihre Zustimmung",
   "tools.by": "Mit {tool}.",
   "tools.askedBy": "Gefragt hat {who}.",
+  "tools.origin": "„{key}“ stammt aus {source}: Die fragende Person hat es nicht geschrieben.",
   "tools.decidedBy": "(entschieden von {who})",
   "tools.waits": "Nichts geschieht, bevor Sie antworten. Sie können bis {until} entscheiden.",
   "tools.waitsInChat": "Nichts geschieht, bevor Sie antworten, und nichts, wenn Sie stattdessen etwas anderes fragen. Sie können bis {until} entscheiden.",

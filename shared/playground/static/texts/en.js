@@ -430,6 +430,7 @@ export default {
   "tools.asks": "{agent} asks for your consent",
   "tools.by": "By {tool}.",
   "tools.askedBy": "Asked by {who}.",
+  "tools.origin": "“{key}” comes from {source}: the user has not written it.",
   "tools.decidedBy": "(decided by {who})",
   "tools.waits": "Nothing is done before you answer. You can decide until {until}.",
   "tools.waitsInChat": "Nothing is done before you answer, and nothing if you ask something else instead. You can decide until {until}.",

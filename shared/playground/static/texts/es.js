@@ -430,6 +430,7 @@ export default {
   "tools.asks": "{agent} pide su consentimiento",
   "tools.by": "Con {tool}.",
   "tools.askedBy": "Lo ha pedido {who}.",
+  "tools.origin": "«{key}» procede de {source}: el usuario no lo ha escrito.",
   "tools.decidedBy": "(decidido por {who})",
   "tools.waits": "No se hace nada antes de su respuesta. Puede decidir hasta {until}.",
   "tools.waitsInChat": "No se hace nada antes de su respuesta, ni si pregunta otra cosa en su lugar. Puede decidir hasta {until}.",

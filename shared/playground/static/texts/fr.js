@@ -430,6 +430,7 @@ export default {
   "tools.asks": "{agent} demande votre accord",
   "tools.by": "Avec {tool}.",
   "tools.askedBy": "Demandé par {who}.",
+  "tools.origin": "« {key} » vient de {source} : l’utilisateur ne l’a pas écrit.",
   "tools.decidedBy": "(décidé par {who})",
   "tools.waits": "Rien n’est fait avant votre réponse. Vous pouvez décider jusqu’à {until}.",
   "tools.waitsInChat": "Rien n’est fait avant votre réponse, ni si vous demandez autre chose à la place. Vous pouvez décider jusqu’à {until}.",

@@ -6,6 +6,7 @@ import { t } from "../texts.js";
  * As `GET /approvals/{id}` answers.
  * @typedef {{
  *   id: string, state: string, agent: string, server: string, tool: string, description: string, arguments: string,
+ *   origins?: Record<string, string>,
  *   expires: string, asker?: string, decided_by?: string | null, run?: string, result?: string | null,
  * }} Approval
  */

@@ -45,6 +45,7 @@ export function ConsentCard({ asked, decided, isInChat = false, takesFocus = fal
     ${isTold.value && html`<p class="visually-hidden" role="alert">${title}</p>`}
     ${asked.description && html`<p class="purpose" dir="auto">${purposeOf(asked.description)}</p>`}
     <${Values} json=${asked.arguments} />
+    ${Object.entries(asked.origins ?? {}).map(([key, source]) => html`<p key=${key} class="small">⚠ ${t("tools.origin", { key, source: purposeOf(source) })}</p>`)}
     <p class="quiet small">${rich("tools.by", { tool: html`<code>${asked.server}.${asked.tool}</code>` })}${someone(asked.asker) && ` ${t("tools.askedBy", { who: someone(asked.asker) })}`}</p>
     ${isOpen
       ? html`<form onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>

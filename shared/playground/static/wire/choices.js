@@ -2,7 +2,7 @@
 
 /** @type {import("./protocols.js").Family} */
 export const choices = {
-  names: ["ai-chat-2024-01-28", "openai"],
+  names: ["ai-chat-2024-01-28", "openai", "azure-openai"],
   pathOf: ({ protocol }) => (protocol === "openai" ? "/v1/chat/completions" : null),
   bodyOf({ protocol, messages, overrides, team, streamed }) {
     const openai = { model: team ? "switchboard-team" : "switchboard", stream: streamed };
