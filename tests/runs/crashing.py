@@ -204,7 +204,9 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     if not acknowledged:
         return {"acknowledged": False, "written": store.written}
     # Nobody asks for the run: that would let it go on.
-    while not ((result := await claim.read_result(store, run_id)) or await _waits(store, run_id)):
+    while not ((result := await claim.read_result(store, run_id)) or await _waits(store, run_id)) or (
+        result and await store.read(claim.going_name(run_id))
+    ):
         await asyncio.sleep(0.02)
         if outage:
             with suppress(Unavailable):
