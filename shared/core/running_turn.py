@@ -11,6 +11,8 @@ import math
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from copy import replace
+from typing import cast
 
 from shared.chat_types import RequestContext
 from shared.errors import InternalError, SwitchboardError, TooSlow, log_fault, without_frames
@@ -140,11 +142,13 @@ class RunningTurn[Event = ChatEvent]:
         try:
             async with deadline, aclosing(events):
                 async for event in events:
-                    self._put(event)
-                    if len(self._waiting) >= _BATCH_LIMIT:
-                        await self._room()
                     if isinstance(event, Finished):
                         outcome = event.reason
+                        self._put(cast("Event", replace(event, ended=event.ended or int(time.time()))))
+                    else:
+                        self._put(event)
+                    if len(self._waiting) >= _BATCH_LIMIT:
+                        await self._room()
             outcome = outcome or "complete"
         except asyncio.CancelledError:
             if self._stopped_by is None:

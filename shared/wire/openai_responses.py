@@ -6,7 +6,6 @@ schema wants each key of a response, also where a request leaves it open; the ru
 throughout, and the last event repeats what was sent. A team's answer has a message for each agent.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
 from typing import assert_never
@@ -376,7 +375,7 @@ def _end(
     found = filtered_context(prompt or finished.prompt_filter_results, finished.content_filter_results)
     return {
         "status": "incomplete" if reason else "completed",
-        "completed_at": None if reason else max(request.created, int(time.time())),  # a clock may have been set back
+        "completed_at": None if reason else max(request.created, finished.ended),  # a clock may have been set back
         "incomplete_details": {"reason": reason} if reason else None,
         "usage": _usage(finished.usage) if finished.usage else None,
         "context": sources_context(request, points, thoughts, finished) | found,

@@ -37,7 +37,7 @@ ANSWER: tuple[ChatEvent, ...] = (
     CompletionStarted("c", 1, "m"),
     TextDelta("One"),
     TextDelta(" two."),
-    Finished("stop"),
+    Finished("stop", ended=1),
 )
 
 
@@ -85,9 +85,9 @@ async def test_each_agents_message_is_kept_with_its_name_in_the_order_of_the_ans
     team = (
         CompletionStarted("team-1", 1, "m"),
         AgentMessage("Late", 2, "Too slow.", error=TooSlow("Too slow.")),
-        AgentMessage("Second", 1, "Two", finished=Finished("length")),
-        AgentMessage("First", 0, "One", finished=Finished("stop")),
-        Finished("stop"),
+        AgentMessage("Second", 1, "Two", finished=Finished("length", ended=1)),
+        AgentMessage("First", 0, "One", finished=Finished("stop", ended=1)),
+        Finished("stop", ended=1),
     )
     seen = [event async for event in record(events_of(*team), asked(chat), context(), history)]
     assert tuple(seen) == team
@@ -105,7 +105,7 @@ async def test_calls_are_kept_with_the_answer_and_then_their_results_in_place_of
     history: SqliteHistory,
 ) -> None:
     chat, call = await started(history), ToolCall("c1", "look_up", '{"q": "x"}')
-    calling = (*ANSWER[:2], ToolsCalled((call,)), Finished("tool_calls"))
+    calling = (*ANSWER[:2], ToolsCalled((call,)), Finished("tool_calls", ended=1))
     results = tuple(Message(Role.TOOL, text, tool_call_id=one) for one, text in (("c0", "Old."), ("c1", "New.")))
     made = [Message(Role.ASSISTANT, "", (replace(call, id=one),)) for one in ("c0", "c1")]
     steps = (made[0], results[0], made[1], results[1])
@@ -335,14 +335,14 @@ async def test_of_a_team_only_agents_whose_turn_it_is_are_kept_before_the_end(
     history: SqliteHistory, clock: Clock
 ) -> None:
     chat, more = await started(history), asyncio.Event()
-    agents = [AgentMessage(name, place, name, finished=Finished("stop")) for place, name in enumerate("ABC")]
+    agents = [AgentMessage(name, place, name, finished=Finished("stop", ended=1)) for place, name in enumerate("ABC")]
 
     async def events() -> AsyncGenerator[ChatEvent]:
         yield agents[0]
         yield agents[2]
         await more.wait()
         yield agents[1]
-        yield Finished("stop")
+        yield Finished("stop", ended=1)
 
     turn = RunningTurn(record(events(), replace(asked(chat), stream=True), context(), history), context())
     batches = turn.batches(None)

@@ -12,7 +12,7 @@ from shared.core.running_turn import RunningTurn
 from shared.errors import InternalError, RateLimited, SwitchboardError, TooSlow
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, Finished, Retrieved, TextDelta
 
-RETRIEVED, STARTED, FINISHED = Retrieved((), ()), CompletionStarted("c", 1, "m"), Finished("stop")
+RETRIEVED, STARTED, FINISHED = Retrieved((), ()), CompletionStarted("c", 1, "m"), Finished("stop", ended=1)
 
 
 def context(seconds: float = 60) -> RequestContext:

@@ -41,8 +41,14 @@ from shared.wire.request_body import Body
 
 RUN = "0" * 32
 BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
-WHOLE: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("80 %"), TextDelta(" is paid."), Finished("stop"))
-OTHER: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("It pays"), TextDelta(" 80 %."), TextDelta("."), Finished("stop"))
+WHOLE: tuple[ChatEvent, ...] = (*BEGIN, TextDelta("80 %"), TextDelta(" is paid."), Finished("stop", ended=1))
+OTHER: tuple[ChatEvent, ...] = (
+    *BEGIN,
+    TextDelta("It pays"),
+    TextDelta(" 80 %."),
+    TextDelta("."),
+    Finished("stop", ended=1),
+)
 REQUEST = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1").encode(
     Body({})
 )

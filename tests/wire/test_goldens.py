@@ -55,14 +55,12 @@ async def one_by_one(events: tuple[ChatEvent, ...]) -> AsyncGenerator[ChatEvent]
         yield event
 
 
-def request_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> ChatRequest:
-    # In the year 2100, where an answer says when it was complete: never before it was asked.
-    created = 4_102_444_800 if protocol.name == "openai-responses" else 0
-    return replace(REQUEST, team=any(isinstance(event, AgentMessage) for event in events), created=created)
+def request_of(events: tuple[ChatEvent, ...]) -> ChatRequest:
+    return replace(REQUEST, team=any(isinstance(event, AgentMessage) for event in events))
 
 
 def stream_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> bytes:
-    encoder = protocol.encoder(request_of(protocol, events))
+    encoder = protocol.encoder(request_of(events))
     return protocol.framing.join(record for event in events for record in encoder.encode(event))
 
 
@@ -70,7 +68,7 @@ async def document_of(protocol: Protocol, events: tuple[ChatEvent, ...]) -> byte
     try:
         answer = await fold(one_by_one(events), filter_ends=protocol.filter_ends)
         assert protocol.answer
-        encode, request = protocol.team_answer if answer.messages else protocol.answer, request_of(protocol, events)
+        encode, request = protocol.team_answer if answer.messages else protocol.answer, request_of(events)
         document = encode(request, answer)
         return encode_json(document) + b"\n"
     except SwitchboardError as error:
