@@ -229,6 +229,9 @@ param visionLocation string = ''
 @description('Safety checks by Azure AI Content Safety, which is deployed unless this is off.')
 param safetyMode string = 'off'
 
+@description('Whether its Prompt Shields look for orders to the model in questions, documents and results of tools.')
+param promptShields bool = false
+
 @description('Region of Content Safety. Empty: the same as the rest.')
 param contentSafetyLocation string = ''
 
@@ -348,7 +351,7 @@ param moreSettings object = {}
 var openAiIsNew = empty(existingOpenAiName)
 var searchIsNew = empty(existingSearchName)
 var contentIsOurs = empty(existingContentStorageName)
-var safetyChecks = safetyMode != 'off'
+var safetyChecks = safetyMode != 'off' || promptShields
 var byToken = contains(['easy-auth', 'bearer'], authMode)
 var keys = listOf(apiKeys)
 var keysAreElsewhere = startsWith(apiKeys, '@Microsoft.KeyVault(')
@@ -368,6 +371,7 @@ var chosenElsewhere = {
   auth_tenant_id: 'DEPLOY_AUTH_TENANT_ID'
   access_control: 'DEPLOY_ACCESS_CONTROL'
   rai_mode: 'DEPLOY_SAFETY_MODE'
+  shields: 'DEPLOY_PROMPT_SHIELDS'
   chat_requests_queue: 'DEPLOY_CHAT_QUEUES'
   chat_answers_queue: 'DEPLOY_CHAT_QUEUES'
   content_container: 'DEPLOY_CONTENT_CONTAINER'
@@ -921,7 +925,8 @@ var ownSettings = {
   CHAT_REQUESTS_QUEUE: chatQueues ? 'chat-requests' : ''
   CHAT_ANSWERS_QUEUE: chatQueues ? 'chat-answers' : ''
   RAI_MODE: safetyMode
-  RAI_BACKEND: safetyChecks ? 'content-safety' : 'rai'
+  RAI_BACKEND: safetyMode == 'off' ? 'rai' : 'content-safety'
+  SHIELDS: promptShields ? 'on' : 'off'
   CONTENT_SAFETY_ENDPOINT: ''
   CHAT_CALLER_PROMPTS: string(signIn)
   PLAYGROUND: playground

@@ -13,6 +13,7 @@ type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
 """Any JSON value, as parsed."""
 
 _PAGE = re.compile(r"#page=([0-9]{1,6})$")
+_DATA_MARK = re.compile(r"<(?=\s*/?\s*(?:source|file|result)\b)", re.IGNORECASE)
 
 
 class Role(StrEnum):
@@ -73,6 +74,19 @@ class ToolChoice(msgspec.Struct, frozen=True):
     """Whether the tools may be left out where none can be called, as the front end sends them with every question."""
 
 
+def as_data(kind: Literal["source", "file", "result"], text: str, about: Mapping[str, str] | None = None) -> str:
+    """Mark for a model what a document or a tool says; it cannot end the mark, or begin another.
+
+    Args:
+        kind: What it is. The instructions say that what is between such marks is data.
+        text: What it says.
+        about: What stands above it, by name; what is empty is left out.
+    """
+    head = "".join(f"{name}: {' '.join(value.split())}\n" for name, value in (about or {}).items() if value)
+    inside = f"{head}\n{text}" if head else text
+    return f"<{kind}>\n{_DATA_MARK.sub('&lt;', inside)}\n</{kind}>"
+
+
 class FileText(msgspec.Struct, frozen=True):
     """The text of a file attached to a message."""
 
@@ -85,7 +99,7 @@ class FileText(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         cut = f"\n[cut here: {self.left_out:,} more characters of the file are left out]" if self.left_out else ""
-        return f"File {self.name}:\n{self.text}{cut}"
+        return as_data("file", self.text + cut, {"Name": self.name})
 
 
 class ImagePart(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ calls `enter` before the framework sees any call. `run` is the only way to a too
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Literal
 from uuid import uuid4
@@ -59,6 +59,8 @@ class CallServices:
     """Traces the calls of servers' tools."""
     screen: Callable[[str], Awaitable[str | None]] | None = None
     """Returns what a model reads in place of a tool's result, None for the result; None: nothing is checked."""
+    read: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What the agents of the turn have read: the name of each source or tool, and its text."""
 
 
 class Gate:

@@ -1,6 +1,5 @@
 """The tools of an agent, as functions of Agent Framework, and what their calls found."""
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.gate import CallServices, Gate
 from shared.agents.lane import Lane
-from shared.chat_types import ChatRequest, Json, Passage, RequestContext, Role
+from shared.chat_types import ChatRequest, Json, Passage, RequestContext, Role, as_data
 from shared.core.sources import source_text
 from shared.events import Thought, ToolEnded, ToolStarted
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
@@ -22,7 +21,6 @@ from shared.tools.table import TOOLS
 
 _SHORTEST_TOLD = 4
 """Characters of a value of which is told where it comes from; shorter ones are in any text."""
-_TAG = re.compile(r"<(?=\s*/?\s*result\b)", re.IGNORECASE)
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
 
@@ -76,6 +74,7 @@ class Toolbox:
         """Runs its calls."""
         self._context = context
         self._lane = lane
+        self._read = services.read
         self._passages: dict[str, Passage] = {}
         self._rarities: dict[str, float] = {}
         self._calls: list[_Call] = []
@@ -113,14 +112,13 @@ class Toolbox:
         """Tell where a call's arguments come from: a person who agrees sees what a document or a tool has put in.
 
         Returns:
-            By the keys of arguments, the source or the tool of this turn that has a value word for word, where no
-            message of the user has it.
+            By the keys of arguments, the source, file or tool that has a value word for word, where no message of the
+            user has it. In a team another agent may have read it.
         """
         request = self._context.request
         said = "\n".join(message.content for message in request.messages if message.role is Role.USER).casefold()
-        read = [(passage.sourcepage, passage.whole) for passage in self._passages.values()]
-        read += [(call.tool.title, call.result.text) for call in self._calls if call.tool.server and call.result]
-        texts = [(name, text.casefold()) for name, text in read]
+        files = [(file.name, file.text) for message in request.messages for file in message.files]
+        texts = [(name, text.casefold()) for name, text in (*self._read, *files)]
         found: dict[str, str] = {}
         for key, argument in arguments.items():
             for value in map(str.casefold, _values(argument)):
@@ -174,7 +172,10 @@ class Toolbox:
             return f"Error: {wrong}"
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
-        return _marked(call.result.text) if tool.server else call.result.text
+        self._read += [(passage.sourcepage, passage.whole) for passage in call.result.passages]
+        if tool.server:
+            self._read.append((tool.title, call.result.text))
+        return as_data("result", call.result.text) if tool.server else call.result.text
 
 
 def _values(argument: Json) -> Iterator[str]:
@@ -198,11 +199,6 @@ class _ToolFunction(af.FunctionTool):
     async def invoke(self, *, tool_call_id: str | None = None, **options: Any) -> Any:  # noqa: ANN401 (as the base class)
         _call_id.set(tool_call_id or "")
         return await super().invoke(tool_call_id=tool_call_id, **options)
-
-
-def _marked(text: str) -> str:
-    """Mark what a server returned as data (`instructions.RESULTS`), which cannot end the mark itself."""
-    return f"<result>\n{_TAG.sub('< ', text)}\n</result>"
 
 
 def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from copy import replace
 
-from shared.chat_types import Passage
+from shared.chat_types import Passage, as_data
 from shared.core.context_window import tokens_in
 
 SEARCHED = 50
@@ -15,7 +15,6 @@ _COMPLETED = 3
 """How many of the best passages get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
 """The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
-_TAG = re.compile(r"<(?=\s*/?\s*source\b)", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6} ")
 _LEAST_OVERLAP = 10
 """Characters that two passages must have in common to overlap; fewer are the same by chance."""
@@ -26,20 +25,12 @@ _LONGEST_OVERLAP = 1_000
 def source_text(passage: Passage, text: str | None = None) -> str:
     """Write a source for a model, as its document has it: lines, lists and tables.
 
-    The text cannot end its source, or begin another: its tags are no tags.
-
     Args:
         passage: The source.
         text: What to write in place of its text; None: the text.
     """
-    section = " > ".join(passage.path)
-    head = f"Name: {_one_line(passage.sourcepage)}\n{f'Section: {_one_line(section)}\n' if section else ''}"
-    date = f"Date: {passage.date}\n" if passage.date else ""
-    return f"<source>\n{head}{date}\n{_TAG.sub('&lt;', passage.whole if text is None else text).strip()}\n</source>"
-
-
-def _one_line(text: str) -> str:
-    return _TAG.sub("&lt;", " ".join(text.split()))
+    about = {"Name": passage.sourcepage, "Section": " > ".join(passage.path), "Date": passage.date}
+    return as_data("source", (passage.whole if text is None else text).strip(), about)
 
 
 def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:

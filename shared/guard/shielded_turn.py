@@ -103,7 +103,7 @@ class _Turn:
                 else:
                     if sum(len(one.text) for one in held if isinstance(one, TextDelta)) > _LONGEST_HELD:
                         await self._settled(checks)
-                    pulled = asyncio.create_task(_next(turn))
+                    pulled = asyncio.ensure_future(anext(turn, None))
                     try:
                         while checks and not pulled.done():
                             await asyncio.wait({pulled, *checks}, return_when=asyncio.FIRST_COMPLETED)
@@ -215,10 +215,6 @@ class _Turn:
             text = "The question and what the answer is based on are checked, and no attack was found."
         names: list[Json] = [source.sourcepage for source in self._without]
         return Thought("Prompt Shields", text, {"enforced": self._shields.enforced, "sources": names})
-
-
-async def _next(turn: AsyncGenerator[ChatEvent]) -> ChatEvent | None:
-    return await anext(turn, None)
 
 
 def _sources(found: Retrieved | AgentMessage) -> Iterable[DataPoint]:

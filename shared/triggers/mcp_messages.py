@@ -24,7 +24,7 @@ from shared.triggers.budget import admit
 from shared.triggers.door import Call as HttpCall
 from shared.triggers.door import own_url
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, check_request
-from shared.turns.begin import context_of
+from shared.turns.begin import context_of, safe_retriever
 from shared.web.public_url import known_url
 from shared.web.responses import KEEP_ALIVE_SECONDS, TurnResponse, json_response, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
@@ -148,12 +148,12 @@ async def _result(work: _Work) -> Record:
 
 async def _search(work: _Work) -> Record:
     query = search_query(work.asked(Overrides(top=MOST_RESULTS)), work.context, work.argument)
-    found = await until_disconnected(work.request, work.service.retriever.search(query, work.context))
+    found = await until_disconnected(work.request, safe_retriever(work.service).search(query, work.context))
     return search_result(found.passages, work.asker.base_url)
 
 
 async def _fetch(work: _Work) -> Record:
-    passages = await until_disconnected(work.request, work.service.retriever.read(work.argument, work.context))
+    passages = await until_disconnected(work.request, safe_retriever(work.service).read(work.argument, work.context))
     return await asyncio.to_thread(fetch_result, work.argument, passages, work.asker.base_url)
 
 

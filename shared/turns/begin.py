@@ -216,15 +216,14 @@ def _of_turn(
     if request.is_task and not team:
         return run_task(request, context, service.model)
     shields = service.shields if service.shields and service.shields.enforced else None
-    retriever = service.retriever
     if agent is None and not team:
         images = SourceImages(service.pages, service.documents, service.no_images)
-        retriever = _screened(retriever, partial(_others, without)) if without else retriever
+        retriever = _screened(service.retriever, partial(_others, without)) if without else service.retriever
         return run_turn(request, context, service.model, retriever, images)
     parts = AgentParts(
         service.agents,
         service.model,
-        _screened(retriever, shields.safe_passages) if shields else retriever,
+        safe_retriever(service),
         service.tracing.agent if service.tracing else unwatched,
         service.tracing.call if service.tracing else unwatched_call,
         tool_servers=service.tool_servers,
@@ -233,6 +232,12 @@ def _of_turn(
         screen=partial(shields.instead_of, context=context) if shields else None,
     )
     return agent_turn(request, context, agent, parts) if agent and not team else team_turn(request, context, parts)
+
+
+def safe_retriever(service: Service) -> Retriever:
+    """The retriever for what a model reads at once: it leaves out what Prompt Shields take for an attack."""
+    shields = service.shields
+    return _screened(service.retriever, shields.safe_passages) if shields and shields.enforced else service.retriever
 
 
 def _screened(retriever: Retriever, screen: "Screen") -> Retriever:

@@ -143,7 +143,7 @@ async def test_a_file_may_be_cited_and_reaches_the_agent(office: Office) -> None
     request = replace(asked(), messages=(Message(Role.USER, QUESTION, files=(FileText("note.txt", "80 %."),)),))
     answer = await answer_of(office, request)
     assert [thought.title for thought in answer.thoughts] == ["Original user query", "Attached files", "Agent"]
-    assert "File note.txt:" in office.prompts("Ada")[0][0]
+    assert "Name: note.txt\n" in office.prompts("Ada")[0][0]
 
 
 async def test_the_conversation_reaches_the_agent_unless_a_single_turn_is_asked_for(office: Office) -> None:

@@ -298,7 +298,7 @@ async def test_the_conversation_with_its_files_and_images_reaches_every_agent(of
     for name in ("Ada", "Ben"):
         (prompt,) = office.prompts(name)
         assert prompt[:3] == ["system: Be kind.", "user: Hi", "assistant: Hello"]
-        assert "File note.txt:\\nMy note." in prompt[3]
+        assert "Name: note.txt\\n\\nMy note." in prompt[3]
         assert "data:image/png;base64,iVBORw==" in prompt[3]
 
 

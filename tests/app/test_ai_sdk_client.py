@@ -424,7 +424,7 @@ async def test_a_documents_text_goes_to_the_model(
     sent = json.dumps(messages[-1])
     assert [len(message.get("tool_calls") or ()) for message in messages] == [0, 0, 1, 0, 0]
     assert messages[3]["content"] == "Error: Nobody is there."
-    assert "File gold(1).txt:" in sent
+    assert "Name: gold(1).txt" in sent
     assert "The premium of the Gold plan is 90 euros." in sent
 
 

@@ -104,7 +104,7 @@ async def test_openais_package_sends_a_pdf_and_a_photo_of_two_megabytes(
         whole = await client.chat.completions.create(model=MODEL, messages=completed(*files)["messages"])
         assert whole.choices[0].message.content == "A plan and a photo."
         prompt = prompt_of(openai)
-        assert r"File plan.pdf:\n(page 1)\n" in prompt
+        assert r"Name: plan.pdf\n\n(page 1)\n" in prompt
         assert base64_of(PHOTO) in prompt
         openai.reply("A plan and a photo.")
         answer = await client.responses.create(model=MODEL, input=responded(*files)["input"])
@@ -172,7 +172,7 @@ async def test_a_body_with_files_may_be_larger_than_one_without(
         if fits:
             prompt = prompt_of(openai)
             assert base64_of(PHOTO) in prompt
-            assert f"File notes.txt:\\n{NOTES}" in prompt
+            assert f"Name: notes.txt\\n\\n{NOTES}" in prompt
 
 
 @ROUTES

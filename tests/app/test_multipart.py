@@ -59,7 +59,7 @@ async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, ope
     assert said["message" if kind == "answer" else "delta"]["content"] == "A pumpkin."
     assert outcome.records[0]["sessionState"] == {"id": 1}
     image, text = content_of(openai)
-    told = f"File notes.txt:\n{NOTES}\n\n{QUESTION}\n\nToday is "
+    told = f"<file>\nName: notes.txt\n\n{NOTES}\n</file>\n\n{QUESTION}\n\nToday is "
     assert text["text"].startswith(told)
     assert "\n\nSources:\n<source>\nName: plan.pdf#page=3\n" in text["text"]
     scheme, _, data = image["image_url"]["url"].partition(",")
@@ -80,7 +80,7 @@ async def test_files_stay_with_their_messages_and_out_of_the_search(app: Running
     rewriting, answering = (json.dumps(request.body["messages"]) for request in openai.chats[-2:])
     assert "a.pdf" not in rewriting
     told, _, later = answering.partition("I did.")
-    assert r"File a.pdf:\n(page 1)\n" in told
+    assert r"Name: a.pdf\n\n(page 1)\n" in told
     assert r"\n\nLook." in told
     assert "a.pdf" not in later
 

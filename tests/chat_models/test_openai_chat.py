@@ -45,12 +45,13 @@ async def test_images_and_the_text_of_files_come_before_what_was_said(
             "content": [
                 {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
                 {"type": "image_url", "image_url": {"url": "data:image/webp;base64,UklGRg=="}},
-                {"type": "text", "text": "File a.txt:\nText.\n\nWhat is it?"},
+                {"type": "text", "text": "<file>\nName: a.txt\n\nText.\n</file>\n\nWhat is it?"},
             ],
         },
         {
             "role": "user",
-            "content": "File b.txt:\nLong te\n[cut here: 1,234 more characters of the file are left out]\n\nAnd this?",
+            "content": "<file>\nName: b.txt\n\nLong te\n[cut here: 1,234 more characters of the file are left out]\n"
+            "</file>\n\nAnd this?",
         },
     ]
 

@@ -54,7 +54,6 @@ DEFAULT_IS_RIGHT = {
     "RAI_ON_ERROR": "safe as it is",
     "RAI_WITHOUT_MODEL": "safe as it is",
     "RAI_TIMEOUT_SECONDS": "moreSettings",
-    "SHIELDS": "moreSettings, where Content Safety is deployed",
     "LINK_HOSTS": "moreSettings",
     "AZURE_SEARCH_FIELDS": "of an existing index, moreSettings",
     "TELEMETRY_CONTENT": "off unless somebody decides otherwise, moreSettings",
@@ -111,6 +110,7 @@ def test_every_deployment_is_a_whole_configuration(way: str) -> None:
     settings = Settings.read(environment | {"WEBSITE_AUTH_ENABLED": str(way == "easy-auth")})
     assert settings.auth_mode == chosen["authMode"]
     assert settings.rai_mode == chosen.get("safetyMode", "off")
+    assert settings.shields == ("on" if chosen.get("promptShields") else "off")
     assert settings.page_images is chosen.get("pageImages", False)
     assert settings.chat_reasoning_effort == (None if way == "index-by-itself" else "none")
     assert bool(settings.document_intelligence_endpoint) is chosen.get("documentIntelligence", False)

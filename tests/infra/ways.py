@@ -54,6 +54,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
         "chatReasoningEffort": "default",
         "moreSettings": {"CHAT_AGENT": "Researcher", "CHAT_MAX_TOKENS": 800, "TELEMETRY_CONTENT": False},
     },
+    "shields": {"promptShields": True},
     "serverless": {"searchSku": "serverless"},
     "front-door": {
         "allowedAddresses": "AzureFrontDoor.Backend",

@@ -20,7 +20,7 @@ def test_a_prompt_has_its_texts_and_calls_and_of_images_the_type() -> None:
             "role": "user",
             "parts": [
                 {"type": "image", "mime_type": "image/png"},
-                {"type": "text", "content": "File a.txt:\nOf a file.\n\nEye?"},
+                {"type": "text", "content": "<file>\nName: a.txt\n\nOf a file.\n</file>\n\nEye?"},
             ],
         },
         {
