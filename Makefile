@@ -101,7 +101,7 @@ release: ## give what is unreleased a version: make release VERSION=0.2.0
 requirements: setup-test ## write requirements.txt from uv.lock
 	@$(PYTHON) tools/requirements.py
 
-docs: setup-test ## write the parts of docs/ that the code decides: settings, tables of protocols and of clients
+docs: setup-test ## write what the code decides: OpenAPI, settings, tables of protocols and of clients
 	@$(PYTHON) tools/derived_docs.py
 	@$(PYTHON) -m tests.clients.table
 

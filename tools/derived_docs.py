@@ -2,7 +2,7 @@
 
 `docs/settings.md` is made from the fields of `shared/settings/fields.py` and the texts below them. The tables of
 protocols in `README.md` and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets
-requests for new protocols.
+requests for new protocols. The documents that the app serves of itself are made from what each route says of itself.
 """
 
 import ast
@@ -18,11 +18,15 @@ from pydantic.fields import FieldInfo
 from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
+from function_app import ROUTES
 from shared.settings.fields import PlatformFields, SettingsFields, variable
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
+from tools.description.openapi import build_openapi
+from tools.description.swagger import to_swagger
 
 PAGE = ROOT / "docs" / "settings.md"
+DESCRIPTION = ROOT / "shared" / "description"
 
 TABLE_BEGINS = "<!-- Made of shared/wire/table.py by `make docs`. -->\n"
 TABLE_ENDS = "<!-- End of the table. -->\n"
@@ -96,7 +100,7 @@ def main() -> None:
     for path, text in _files():
         if not check:
             path.write_text(text, encoding="utf-8")
-        elif path.read_text(encoding="utf-8") != text:
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
             sys.exit(f"{path.relative_to(ROOT)} is not up to date with the code: run 'make docs'.")
 
 
@@ -110,6 +114,9 @@ def _files() -> Iterator[tuple[Path, str]]:
         [[_names(each), each.title, each.answers_with, each.streams] for each in protocols],
     )
     yield _with_requests(ROOT / "samples" / "requests.http")
+    openapi = build_openapi(ROUTES)
+    for name, document in (("openapi", openapi), ("swagger", to_swagger(openapi))):
+        yield DESCRIPTION / f"{name}.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _with_requests(path: Path) -> tuple[Path, str]:

@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 UNRELEASED = "## Unreleased\n"
 VERSIONS = {
     "pyproject.toml": r'(?<=^name = "switchboard"\nversion = ")[^"]+',
+    "shared/description/openapi.json": r'(?<=^  "version": ")[^"]+',
+    "shared/description/swagger.json": r'(?<=^  "version": ")[^"]+',
     "shared/runtime/version.py": r'(?<=^VERSION = ")[^"]+',
     "uv.lock": r'(?<=^name = "switchboard"\nversion = ")[^"]+',
 }

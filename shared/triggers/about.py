@@ -1,8 +1,7 @@
 """Routes about the app itself: health, OpenAPI and Swagger documents, and what OpenAI's clients take for models."""
 
 import asyncio
-from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field, with_config
@@ -11,15 +10,15 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Json
+from shared.description import openapi_json, swagger_json
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.runtime.features import is_there
 from shared.settings import Settings
 from shared.triggers.budget import address_of
-from shared.triggers.door import Call, Open, Route
+from shared.triggers.door import Call
 from shared.web.public_url import known_url
 from shared.web.responses import json_response
 from shared.wire.described import Answer, Description, describes
-from shared.wire.framing import encode_json
 from shared.wire.table import PROTOCOLS
 
 
@@ -103,50 +102,31 @@ async def get_health(request: Request) -> Response:
 
 
 @describes(_document({200: Answer("The description.", OpenapiDocument)}))
-async def get_openapi(request: Request) -> Response:
+async def get_openapi(request: Request) -> Response:  # noqa: ARG001 (the same for all)
     """This description in OpenAPI 3.1.
 
     What the app offers, for tools.
     """
-    document = await asyncio.to_thread(_openapi_json, request.state.table, _auth_mode(app.valid_settings()))
+    document = await asyncio.to_thread(openapi_json, _auth_mode(app.valid_settings()))
     return Response(document, media_type="application/json")
 
 
 @describes(_document({200: Answer("The description.", SwaggerDocument)}))
-async def get_swagger(request: Request) -> Response:
+async def get_swagger(request: Request) -> Response:  # noqa: ARG001 (the same for all)
     """This description in Swagger 2.0.
 
     What the app offers, for tools.
     """
     settings = app.valid_settings()
-    public_url = settings.public_url if settings else None
-    document = await asyncio.to_thread(_swagger_json, request.state.table, _auth_mode(settings), public_url)
+    # The host is named only if it is known for certain; a request header could be forged.
+    url = known_url(settings.public_url if settings else None)
+    document = await asyncio.to_thread(swagger_json, _auth_mode(settings), url)
     return Response(document, media_type="application/json")
 
 
 def _auth_mode(settings: Settings | None) -> str:
     """`AUTH_MODE`; `none` if the settings are invalid, so that the documents are still served."""
     return settings.auth_mode if settings else "none"
-
-
-@cache
-def _openapi_json(routes: Sequence[Route | Open], auth_mode: str) -> bytes:
-    """Build the OpenAPI document, once per process. This is slow: call it in a thread."""
-    from shared.description.openapi import build_openapi
-
-    return encode_json(build_openapi(routes, auth_mode=auth_mode))
-
-
-@cache
-def _swagger_json(routes: Sequence[Route | Open], auth_mode: str, public_url: str | None) -> bytes:
-    """Build the Swagger document, once per process. This is slow: call it in a thread.
-
-    It names the host only if that is known for certain; a request header could be forged.
-    """
-    from shared.description.openapi import build_openapi
-    from shared.description.swagger import to_swagger
-
-    return encode_json(to_swagger(build_openapi(routes, auth_mode=auth_mode), known_url(public_url)))
 
 
 async def list_models(call: Call) -> Response:

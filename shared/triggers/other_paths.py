@@ -14,7 +14,8 @@ from shared.runtime.host_file import ROUTE_PREFIX
 from shared.triggers.door import Open, Route
 from shared.triggers.errors import error_response
 from shared.triggers.playground import playground_page
-from shared.wire.table import protocol_below
+from shared.wire.described import description_of
+from shared.wire.table import NAMES, protocol_below
 
 _log = logging.getLogger("switchboard.routes")
 _LONGEST = 100
@@ -71,14 +72,21 @@ def _describe_miss(table: Sequence[Route | Open], method: str, path: str) -> tup
 @cache
 def _methods_by_path(table: Sequence[Route | Open]) -> Mapping[str, tuple[str, ...]]:
     """The methods of each path, with the name of each protocol in the routes that pin one."""
-    from shared.description.openapi import operations_of  # it takes a while, and few requests need it
-
     found: dict[str, tuple[str, ...]] = {"": ("GET", "HEAD")}
-    for one in operations_of(table):
-        for name in one.names or ("",):
-            path = one.path.replace("{protocol}", name)
-            found[path] = (*found.get(path, ()), one.method)
+    for route in table:
+        methods = route.methods.split()
+        for name in _protocols_of(route) if methods else ():
+            path = route.path.replace("{protocol}", name)
+            found[path] = (*found.get(path, ()), *methods)
     return found
+
+
+def _protocols_of(route: Route | Open) -> tuple[str, ...]:
+    """The names of protocols that a path may have; an empty one if it names none."""
+    if not route.path.startswith("{protocol}/"):
+        return ("",)
+    parameters = description_of(route.handler).parameters
+    return next((found.values for found in parameters if found.name == "protocol"), tuple(NAMES))
 
 
 @cache

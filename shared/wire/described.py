@@ -1,4 +1,4 @@
-"""What a route says of itself, as data beside its handler. The OpenAPI document is made of it (`shared/description/`).
+"""What a route says of itself, as data beside its handler. The OpenAPI document is made of it (`tools/description/`).
 
 Title and description are the handler's docstring: its first sentence, and the paragraphs below.
 """

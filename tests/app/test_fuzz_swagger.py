@@ -4,13 +4,12 @@ import pytest
 import schemathesis
 from schemathesis import Case
 
-from shared.description.swagger import to_swagger
 from tests.app.test_fuzz import check, checked, config
-from tests.description.documents import OPENAPI
+from tests.description.documents import SWAGGER
 from tests.local.running_host import RunningHost
 
 __all__ = ["checked"]
-swagger = schemathesis.openapi.from_dict(to_swagger(OPENAPI), config=config(()))
+swagger = schemathesis.openapi.from_dict(SWAGGER, config=config(()))
 
 
 @pytest.mark.nightly

@@ -3,7 +3,7 @@
 import json
 import runpy
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,16 @@ from openapi_spec_validator import validate
 
 from function_app import ROUTES
 from shared.chat_types import Json
-from shared.description.openapi import all_errors, build_openapi, operations_of
-from shared.description.schemas import prefix_of
-from shared.description.swagger import to_swagger
+from shared.description import openapi_json, swagger_json
 from shared.runtime.version import VERSION
 from shared.wire.framing import encode_json
 from shared.wire.request_body import read_json_object
 from shared.wire.table import PROTOCOLS, resolve
-from tests.description.documents import OPENAPI
+from tests.description.documents import OPENAPI, SWAGGER
+from tools.description.openapi import all_errors, operations_of
+from tools.description.schemas import prefix_of
 
 ROOT = Path(__file__).parents[2]
-SWAGGER = to_swagger(OPENAPI)
 DOCUMENTS = pytest.mark.parametrize("document", [OPENAPI, SWAGGER], ids=["openapi", "swagger"])
 LARGEST_DEFINITION = 1_000_000
 """Bytes; what a custom connector takes."""
@@ -138,11 +137,9 @@ def test_every_error_is_described_with_its_status_and_code() -> None:
     assert OPENAPI["components"]["schemas"]["ErrorCode"]["enum"] == [kind.code for kind in all_errors()]
 
 
-@pytest.mark.parametrize("of", [dict[str, Any], to_swagger], ids=["openapi", "swagger"])
-def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(
-    of: Callable[[dict[str, Any]], dict[str, Any]],
-) -> None:
-    document = of(build_openapi(ROUTES, auth_mode="bearer"))
+@pytest.mark.parametrize("sent", [openapi_json("bearer"), swagger_json("bearer", None)], ids=["openapi", "swagger"])
+def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(sent: bytes) -> None:
+    document = json.loads(sent)
     validate(document)
     assert document["security"] == [{"token": []}]
     open_to_all = {path for path, _, operation in operations(document) if operation.get("security") == []}
@@ -150,8 +147,7 @@ def test_where_callers_sign_in_all_but_what_tells_about_the_app_needs_a_token(
 
 
 def test_an_api_key_is_described_as_one() -> None:
-    document = build_openapi(ROUTES, auth_mode="api-key")
-    swagger = to_swagger(document)
+    document, swagger = json.loads(openapi_json("api-key")), json.loads(swagger_json("api-key", None))
     # The rest is that of the other documents, which are validated whole.
     validate({**document, "paths": {}, "components": {"securitySchemes": document["components"]["securitySchemes"]}})
     validate({**swagger, "paths": {}, "definitions": {}})
@@ -221,7 +217,7 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     ],
 )
 def test_the_hosts_name_is_told_where_it_is_known(url: str, scheme: str, host: str, path: str) -> None:
-    swagger = to_swagger(OPENAPI, url)
+    swagger = json.loads(swagger_json("none", url))
     validate(swagger)
     assert (swagger["host"], swagger["schemes"], swagger["basePath"]) == (host, [scheme], path)
     assert "host" not in SWAGGER

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 import pytest
 
-from shared.description.schemas import Schemas
+from tools.description.schemas import Schemas
 
 
 def test_two_classes_of_one_name_are_refused_since_one_would_be_described_as_the_other() -> None:

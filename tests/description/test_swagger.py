@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.description.schemas import NULL, STRING, Schema, any_of, constant, list_of, record, ref
-from shared.description.swagger import to_swagger
+from tools.description.schemas import NULL, STRING, Schema, any_of, constant, list_of, record, ref
+from tools.description.swagger import to_swagger
 
 INTEGER: Schema = {"type": "integer"}
 
@@ -12,16 +12,21 @@ def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, NULL]}
 
 
-def converted(schema: Schema, **others: Schema) -> Schema:
-    answer: Schema = {"description": "d", "content": {"application/json": {"schema": ref("Given")}}}
-    document: Schema = {
+def document(operation: Schema, **schemas: Schema) -> Schema:
+    return {
         "info": {"title": "t", "version": "1"},
         "servers": [{"url": "/"}],
         "tags": [],
-        "paths": {"/": {"get": {"responses": {"200": answer}}}},
-        "components": {"schemas": {"Given": schema, **others}},
+        "paths": {"/": {"post": operation}},
+        "components": {"schemas": schemas, "securitySchemes": {}},
+        "security": [],
     }
-    return to_swagger(document)["definitions"]["Given"]
+
+
+def converted(schema: Schema, **others: Schema) -> Schema:
+    answer: Schema = {"description": "d", "content": {"application/json": {"schema": ref("Given")}}}
+    given = document({"responses": {"200": answer}}, Given=schema, **others)
+    return to_swagger(given)["definitions"]["Given"]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +102,5 @@ def test_of_a_body_that_may_be_a_list_the_object_is_told_whose_fields_a_designer
         "requestBody": {"content": {"application/json": {"schema": body}}},
         "responses": {},
     }
-    document: Schema = {
-        "info": {"title": "t", "version": "1"},
-        "servers": [{"url": "/"}],
-        "tags": [],
-        "paths": {"/": {"post": operation}},
-        "components": {"schemas": {}},
-    }
-    [parameter] = to_swagger(document)["paths"]["/"]["post"]["parameters"]
+    [parameter] = to_swagger(document(operation))["paths"]["/"]["post"]["parameters"]
     assert (parameter["schema"]["type"], set(parameter["schema"]["properties"])) == ("object", {"text", "events"})

@@ -15,7 +15,6 @@ import pytest
 
 from shared.chat_types import ChatRequest, ChatState, Message, Role
 from shared.core.fold import fold
-from shared.description.schemas import prefix_of
 from shared.errors import SwitchboardError
 from shared.events import AgentMessage, ChatEvent, DataPoint, Thought
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
@@ -25,6 +24,7 @@ from shared.wire.table import PROTOCOLS
 from tests.description.documents import OPENAPI
 from tests.description.schemas import closed
 from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS
+from tools.description.schemas import prefix_of
 
 GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS

@@ -7,18 +7,6 @@ from typing import Any
 
 import msgspec
 
-from shared.description.schemas import (
-    STRING,
-    Schema,
-    Schemas,
-    add_protocols,
-    any_of,
-    constant,
-    error_schema,
-    prefix_of,
-    record,
-    ref,
-)
 from shared.errors import (
     InternalError,
     NotConfigured,
@@ -38,11 +26,29 @@ from shared.wire.own_routes import OWN_ROUTES
 from shared.wire.protocol import Protocol
 from shared.wire.run_body import PENDING, RUN_PARAMETERS
 from shared.wire.table import NAMES, PROTOCOLS
+from tools.description.schemas import (
+    STRING,
+    Schema,
+    Schemas,
+    add_protocols,
+    any_of,
+    constant,
+    error_schema,
+    prefix_of,
+    record,
+    ref,
+)
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "multipart/form-data"
 TOKEN = "token"  # noqa: S105 (a name)
 """Name of the security scheme."""
+_TOKEN: Schema = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "JWT",
+    "description": "An access token of Microsoft Entra ID for this app.",
+}
 ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
 CALLER_ERRORS: tuple[described.ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
@@ -67,13 +73,6 @@ class Operation(msgspec.Struct, frozen=True):
     def is_pinned(self) -> bool:
         """Whether the path names the protocol."""
         return self.path.startswith("{protocol}/")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of protocols that the path may have; empty: it names none."""
-        if not self.is_pinned:
-            return ()
-        return next((found.values for found in self.about.parameters if found.name == "protocol"), tuple(NAMES))
 
 
 def operations_of(table: Iterable[described.TableRoute[Any]]) -> Iterator[Operation]:
@@ -122,44 +121,27 @@ def _texts(about: described.Description) -> tuple[str, str]:
     return title.removesuffix("."), " ".join(description.split())
 
 
-def build_openapi(table: Iterable[described.TableRoute[Any]], *, auth_mode: str = "none") -> Schema:
-    """Build the document. Its server is a relative URL, since the app does not know its public name.
-
-    Args:
-        table: The table of routes.
-        auth_mode: `AUTH_MODE`, how callers sign in.
-    """
+def build_openapi(table: Iterable[described.TableRoute[Any]]) -> Schema:
+    """Build the document of an app at which callers sign in with Microsoft Entra ID."""
     schemas = Schemas()
     paths: Schema = {}
     add_protocols(schemas, PROTOCOLS.values())
     for path, method, operation in _operations(table, schemas):
-        paths.setdefault(path, {})[method] = operation
+        is_open: Schema = {"security": []} if operation["tags"] == [ABOUT_THE_APP] else {}
+        paths.setdefault(path, {})[method] = operation | is_open
     codes = {"type": "string", "enum": [*dict.fromkeys(kind.code for kind in all_errors())]}
-    document: Schema = {
+    return {
         "openapi": "3.1.0",
         "info": {"title": "Switchboard", "version": VERSION, "description": _introduction()},
         "servers": [{"url": f"/{ROUTE_PREFIX}"}],
         "tags": [*_tags()],
         "paths": paths,
-        "components": {"schemas": schemas.named | {"ErrorCode": codes}},
+        "components": {
+            "schemas": schemas.named | {"ErrorCode": codes},
+            "securitySchemes": {TOKEN: _TOKEN},
+        },
+        "security": [{TOKEN: []}],
     }
-    if auth_mode != "none":
-        _require_sign_in(document, _API_KEY if auth_mode == "api-key" else _TOKEN)
-    return document
-
-
-_TOKEN = {"bearerFormat": "JWT", "description": "An access token of Microsoft Entra ID for this app."}
-_API_KEY = {"description": "An API key of this app."}
-
-
-def _require_sign_in(document: Schema, credential: Schema) -> None:
-    """Require a credential for every operation except those with the tag `ABOUT_THE_APP`."""
-    document["components"]["securitySchemes"] = {TOKEN: {"type": "http", "scheme": "bearer", **credential}}
-    document["security"] = [{TOKEN: []}]
-    for methods in document["paths"].values():
-        for operation in methods.values():
-            if operation["tags"] == [ABOUT_THE_APP]:
-                operation["security"] = []
 
 
 def all_errors(root: described.ErrorType = SwitchboardError) -> Iterator[described.ErrorType]:

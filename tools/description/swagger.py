@@ -7,10 +7,9 @@ become one schema that each of them fits. The schema of a response is that of it
 from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
-from urllib.parse import urlsplit
 
 from shared.chat_types import Json
-from shared.description.schemas import NULL, Schema, any_of
+from tools.description.schemas import NULL, Schema, any_of
 
 _KEPT = frozenset(
     ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
@@ -22,17 +21,10 @@ _JOINED = ("enum", "description")
 _JSON_TYPE = "application/json"
 
 
-def to_swagger(openapi: Schema, url: str | None = None) -> Schema:
-    """Convert an OpenAPI document to Swagger 2.0.
-
-    Args:
-        openapi: The result of `build_openapi`.
-        url: The URL of the app's routes. None: only the path is known, and readers use the host of the document's URL.
-    """
+def to_swagger(openapi: Schema) -> Schema:
+    """Convert an OpenAPI document to Swagger 2.0, for an app on this computer."""
     schemas: dict[str, Schema] = openapi["components"]["schemas"]
     converter = _Converter(schemas)
-    known = urlsplit(url or "")
-    address: Schema = {"host": known.netloc, "schemes": [known.scheme]} if url else {}
     paths = {
         path: {method: converter.operation(operation) for method, operation in methods.items()}
         for path, methods in openapi["paths"].items()
@@ -40,8 +32,9 @@ def to_swagger(openapi: Schema, url: str | None = None) -> Schema:
     return {
         "swagger": "2.0",
         "info": openapi["info"],
-        **address,
-        "basePath": known.path or "/" if url else openapi["servers"][0]["url"],
+        "host": "localhost:7071",
+        "schemes": ["http"],
+        "basePath": openapi["servers"][0]["url"],
         **_security(openapi),
         "tags": openapi["tags"],
         "paths": paths,
@@ -68,9 +61,7 @@ def _referred(paths: Schema, definitions: dict[str, Schema]) -> dict[str, Schema
 
 
 def _security(openapi: Schema) -> Schema:
-    """The security definition for access tokens, as a header, if the document requires tokens."""
-    if "security" not in openapi:
-        return {}
+    """The security definition for access tokens, as a header."""
     schemes: dict[str, Schema] = openapi["components"]["securitySchemes"]
     header = {"type": "apiKey", "in": "header", "name": "Authorization"}
     return {
