@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage newest live bench eval feedback soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: help run index sync api-key test unit nightly coverage newest live bench eval feedback person soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ eval: setup-evaluation ## measure answers: make eval SAMPLES=1; QUESTIONS=file.j
 
 feedback: setup ## write what callers said of answers as questions: make feedback OUT=questions.jsonl
 	@$(PYTHON) -m local.feedback_command "$(or $(OUT),.data/feedback/questions.jsonl)"
+
+person: setup ## export or delete what is kept of a person: make person ID=name OUT=person.zip; make person ID=name ERASE=1
+	@$(PYTHON) -m local.person_command "$(ID)" $(if $(ERASE),--erase,--out "$(OUT)")
 
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

@@ -114,6 +114,7 @@ ROUTES: tuple[Route | Open, ...] = (
     # Chats, and what callers say of answers.
     Route("list_chats", "GET", "chat-history", chat_history.list_chats),
     Route("start_chat", "POST", "chat-history", chat_history.start_chat),
+    Route("delete_chats", "DELETE", "chat-history", chat_history.delete_chats),
     Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.get_chat_messages),
     Route("update_chat", "PUT", "chat-history/{id}", chat_history.update_chat),
     Route("delete_chat", "DELETE", "chat-history/{id}", chat_history.delete_chat),

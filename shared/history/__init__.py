@@ -202,6 +202,10 @@ class HistoryStore(Protocol):
         """
         ...
 
+    async def delete_older(self, before: datetime) -> None:
+        """Delete all conversations, of every owner, that were last written before a time."""
+        ...
+
     async def check(self) -> PartHealth:
         """Check whether the store can be used."""
         ...
@@ -219,7 +223,7 @@ async def _refuse(*_: object, **__: object) -> NoReturn:
 class NoHistory:
     """The `HistoryStore` of `HISTORY_BACKEND=off`: every request for a conversation is a NotFound."""
 
-    create = conversations = messages = write = delete = staticmethod(_refuse)
+    create = conversations = messages = write = delete = delete_older = staticmethod(_refuse)
 
     async def check(self) -> PartHealth:
         """Report that history is off, which is no fault."""

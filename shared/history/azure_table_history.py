@@ -56,7 +56,7 @@ class AzureTableHistory:
             nonlocal may_be_there
             if may_be_there:
                 with suppress(NotFound):
-                    return (await _find(table, owner, made.id)).conversation
+                    return (await _find(table, head.partition, made.id)).conversation
             may_be_there = True
             await entities.commit(table, [*entities.started(head), await self._counted(table, head.partition)])
             return made
@@ -77,7 +77,8 @@ class AzureTableHistory:
         """Return the newest messages, oldest first."""
 
         async def work(table: TableClient) -> Sequence[StoredMessage]:
-            return contents.paired(await read(table, await _find(table, owner, conversation_id), newest))
+            head = await _find(table, entities.partition_of(owner), conversation_id)
+            return contents.paired(await read(table, head, newest))
 
         return await self._table.run(work)
 
@@ -96,7 +97,7 @@ class AzureTableHistory:
         tried: set[str] = set()
 
         async def work(table: TableClient) -> Conversation:
-            head = await _find(table, owner, conversation_id)
+            head = await _find(table, entities.partition_of(owner), conversation_id)
             if head.change in tried:  # by a transaction whose answer was lost
                 return head.conversation
             # Most messages are new, and their marks refuse the transaction if they are not.
@@ -108,16 +109,35 @@ class AzureTableHistory:
 
     async def delete(self, owner: str, conversation_id: str) -> None:
         """Delete a conversation with everything in it."""
+        await self._delete(entities.partition_of(owner), conversation_id)
+
+    async def delete_older(self, before: datetime) -> None:
+        """Delete all conversations that were last written before a time: the whole table is read for it."""
+        values = {"before": before.astimezone(UTC).isoformat()}
+        async with self._table.ready() as table:
+            heads = table.query_entities(
+                "RowKey ge 'h-' and RowKey lt 'h.' and last_updated lt @before",
+                parameters=values,
+                select=["PartitionKey", "RowKey"],
+            )
+            for head in [head async for head in heads]:
+                with suppress(NotFound):  # its owner has deleted it meanwhile
+                    await self._delete(head["PartitionKey"], head["RowKey"][2:], before)
+
+    async def _delete(self, partition: str, conversation_id: str, before: datetime | None = None) -> None:
+        """Delete a conversation, or leave it if it was last written at a time or later."""
         tried = False
 
         async def work(table: TableClient) -> None:
             nonlocal tried
             try:
-                head = await _find(table, owner, conversation_id)
+                head = await _find(table, partition, conversation_id)
             except NotFound:
                 if tried:  # by another request, or by an own transaction whose answer was lost
                     return
                 raise
+            if before and head.conversation.last_updated >= before:
+                return
             tried = True
             await entities.commit(table, entities.deleted(head))
             with suppress(AzureError):  # the chat is gone, and what is left of it goes with the next list
@@ -159,10 +179,9 @@ class AzureTableHistory:
                     await entities.remove(table, partition, row["prefix"], row["RowKey"])
 
 
-async def _find(table: TableClient, owner: str, conversation_id: str) -> entities.Head:
-    """Read the head of the owner's conversation; raise NotFound if there is none."""
+async def _find(table: TableClient, partition: str, conversation_id: str) -> entities.Head:
+    """Read the head of a conversation in its owner's partition; raise NotFound if there is none."""
     contents.require_id(conversation_id)
-    partition = entities.partition_of(owner)
     if entity := await found(table, partition, f"h-{conversation_id}"):
         return entities.head_of(entity)
     raise contents.no_such_chat()

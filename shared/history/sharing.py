@@ -84,6 +84,11 @@ async def read_shared(history: HistoryStore, link: str) -> tuple[Conversation, S
     return copies[0], [message for message in messages if message.content]
 
 
+async def link_of(history: HistoryStore, owner: str, chat_id: str) -> str | None:
+    """Return the link under which an owner's chat is shared; None: it is not."""
+    return next((entry.title for entry in await _links(history, owner, chat_id)), None)
+
+
 async def stop_sharing(history: HistoryStore, owner: str, chat_id: str) -> None:
     """Delete the copy of an owner's chat, if it has one."""
     for entry in await _links(history, owner, chat_id):

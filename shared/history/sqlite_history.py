@@ -147,6 +147,14 @@ class SqliteHistory:
 
         await self._store.run(work)
 
+    async def delete_older(self, before: datetime) -> None:
+        """Delete all conversations that were last written before a time."""
+
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM conversations WHERE last_updated < ?", (_time(before.astimezone(UTC)),))
+
+        await self._store.run(work)
+
     async def check(self) -> PartHealth:
         """Check that the file can be used, and count its conversations."""
 

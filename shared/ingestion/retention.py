@@ -1,8 +1,8 @@
-"""Deletes what people have added for themselves when it is older than `USER_UPLOADS_DAYS`."""
+"""Deletes what people left here when it is old: their documents by `USER_UPLOADS_DAYS`, chats by `HISTORY_DAYS`."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
@@ -20,37 +20,38 @@ async def _an_hour() -> None:
     await asyncio.sleep(60 * 60)
 
 
+type Deletion = Callable[[datetime], Awaitable[None]]
+"""Deletes what is of before a time."""
+
+
 async def delete_from_now_on(
-    kept: timedelta,
-    store: DocumentReader,
-    target: Callable[[], Awaitable[Target]],
-    next_time: Callable[[], Awaitable[None]] = _an_hour,
+    deletions: Iterable[tuple[int, Deletion]], next_time: Callable[[], Awaitable[None]] = _an_hour
 ) -> NoReturn:
-    """Delete old documents now and once an hour, as long as the process lives. What fails is tried again.
+    """Delete what is old now and once an hour, as long as the process lives. What fails is tried again.
 
     Args:
-        kept: How long a document is kept.
-        store: Where the documents are.
-        target: Opens what they are deleted from, if there are old documents.
+        deletions: What deletes each kind, with the days for which it is kept.
         next_time: Waits until it is time again.
     """
+    deletions = [*deletions]
     while True:
-        try:
-            await delete_older(datetime.now(UTC) - kept, store, target)
-        except Exception as error:  # noqa: BLE001 (the next time may do)
-            _warn(error)
+        for days, delete_kind in deletions:
+            try:
+                await delete_kind(datetime.now(UTC) - timedelta(days=days))
+            except Exception as error:  # noqa: BLE001 (the next time may do)
+                _warn(error)
         await next_time()
 
 
-async def delete_older(before: datetime, store: DocumentReader, target: Callable[[], Awaitable[Target]]) -> None:
-    """Delete what people have added before a time. What came in its place meanwhile stays.
+async def delete_documents(store: DocumentReader, target: Callable[[], Awaitable[Target]], before: datetime) -> None:
+    """Delete the documents that people have added before a time. What came in their place meanwhile stays.
 
     A document that cannot be deleted now is left for the next time.
 
     Args:
-        before: The time.
         store: Where the documents are.
         target: Opens what they are deleted from, if there are such documents.
+        before: The time.
 
     Raises:
         SwitchboardError: the documents cannot be listed now, or nothing can be deleted.
@@ -72,4 +73,4 @@ async def delete_older(before: datetime, store: DocumentReader, target: Callable
 
 def _warn(error: Exception) -> None:
     reason = error.message if isinstance(error, SwitchboardError) else type(error).__name__
-    _log.warning("old documents of people are not deleted now: %s", reason)
+    _log.warning("old documents or chats of people are not deleted now: %s", reason)

@@ -86,7 +86,8 @@ class FolderObjects:
         self._folder.mkdir(parents=True, exist_ok=True)
         db = apsw.Connection(str(self._folder / "objects.sqlite"))
         db.set_busy_timeout(BUSY_MILLISECONDS)
-        db.pragma("auto_vacuum", "full")  # of what is deleted nothing stays
+        db.pragma("auto_vacuum", "full")
+        db.pragma("secure_delete", True)  # of what is deleted nothing stays, once the log is empty
         enable_wal(db)
         db.execute(_SCHEMA)
         return db

@@ -346,6 +346,9 @@ class SettingsFields(_Fields):
     """Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there are none."""
     otel_exporter_otlp_endpoint: _Url | None = None
     """Any OpenTelemetry collector, such as `http://localhost:4318`, for traces."""
+    history_days: int = Field(default=0, ge=0, le=3650)
+    """After how many days without a new message a chat is deleted, and after how many an answer's record with what was
+    said of it. 0: chats are kept until somebody deletes them, as are the answers that were judged."""
     history_backend: Literal["sqlite", "azure-table", "off"] = "sqlite"
     """Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere."""
     azure_web_jobs_storage: SecretStr | None = None

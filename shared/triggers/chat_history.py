@@ -1,6 +1,7 @@
 """Routes of the chat history, and of shared chats: copies that everybody may read who signs in."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -158,6 +159,20 @@ async def delete_chat(call: Call) -> Response:
     """
     bodies.read_mode(call.request.query_params.get("mode"))  # validated only: the id identifies the chat
     await delete_all_of(call.service.history, call.owner, call.id)
+    return Response(status_code=204)
+
+
+@describes(of_history({204: Answer("No chat is left.")}))
+async def delete_chats(call: Call) -> Response:
+    """Delete all chats.
+
+    Deletes every chat of the caller, as deleting each one does. If it breaks off, send it again.
+    """
+    history = call.service.history
+    while chats := await history.conversations(call.owner):
+        for chat in chats:
+            with suppress(NotFound):  # another request has deleted it
+                await delete_all_of(history, call.owner, chat.id)
     return Response(status_code=204)
 
 

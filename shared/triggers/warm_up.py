@@ -12,7 +12,6 @@ import logging
 import struct
 import sys
 import time
-from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -53,7 +52,7 @@ async def _warm_up() -> bool:
         service = await app.get_service()
         if lacks_url(service.settings.public_url):
             _log.warning("Links in answers lead to the worker itself: set PUBLIC_URL to the address of this app.")
-        _delete_old_documents(service)
+        _delete_what_is_old(service)
         for step in (
             service.load,
             app.get_runs,
@@ -84,15 +83,21 @@ async def _let_requests_go_first() -> None:
         await asyncio.sleep(_ROUND_SECONDS)
 
 
-def _delete_old_documents(service: Service) -> None:
-    """Delete what people added longer ago than `USER_UPLOADS_DAYS`, from now on, as long as the process lives."""
+def _delete_what_is_old(service: Service) -> None:
+    """Delete what people left here longer ago than the settings say, from now on, as long as the process lives."""
     global _deleting  # noqa: PLW0603 (the loop keeps only a weak reference to a task)
     settings = service.settings
-    if _deleting is None and settings.takes_uploads and settings.user_uploads_days:
-        from shared.ingestion.retention import delete_from_now_on
+    uploads_days = settings.user_uploads_days if settings.takes_uploads else 0
+    chats_days = settings.history_days if service.verdicts else 0
+    if _deleting is None and (uploads_days or chats_days):
+        from shared.ingestion.retention import Deletion, delete_documents, delete_from_now_on
 
-        kept = timedelta(days=settings.user_uploads_days)
-        _deleting = asyncio.create_task(delete_from_now_on(kept, service.documents, app.get_target))
+        deletions: list[tuple[int, Deletion]] = []
+        if uploads_days:
+            deletions.append((uploads_days, partial(delete_documents, service.documents, app.get_target)))
+        if chats_days and service.verdicts:
+            deletions += [(chats_days, service.history.delete_older), (chats_days, service.verdicts.delete_older)]
+        _deleting = asyncio.create_task(delete_from_now_on(deletions))
 
 
 def compiled_each_time(package: str) -> int:

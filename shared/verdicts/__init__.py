@@ -1,8 +1,8 @@
 """The boundary to verdicts: short records of answers, and what their callers say of them.
 
 Where chats are kept, each answer leaves a record for `RETENTION_DAYS`, also of a chat that its client keeps: without it
-nobody could tell whose answer an id is, or what a verdict is about. A verdict keeps its record for good. Every method
-but `page` takes the owner; an answer of another owner is not found, as if it did not exist.
+nobody could tell whose answer an id is, or what a verdict is about. A verdict keeps its record for `HISTORY_DAYS`, or
+for good. Methods that take an owner do not find an answer of another one, as if it did not exist.
 """
 
 import re
@@ -87,8 +87,16 @@ class VerdictStore(Protocol):
         """List what was judged, the newest answers first: those older than an answer, or the first."""
         ...
 
-    async def forget(self, owner: str, chat: str) -> None:
-        """Delete the answers of a chat, and their verdicts."""
+    async def answers_of(self, owner: str) -> Sequence[tuple[KeptAnswer, Verdict | None]]:
+        """Return all that is kept of an owner's answers, each with its verdict or None, in no order."""
+        ...
+
+    async def forget(self, owner: str, chat: str | None) -> None:
+        """Delete the answers of a chat, or of all an owner's chats and of none, and their verdicts."""
+        ...
+
+    async def delete_older(self, before: datetime) -> None:
+        """Delete the answers of before a time, of every owner, and their verdicts."""
         ...
 
     async def aclose(self) -> None:
@@ -102,9 +110,12 @@ def new_answer_id() -> str:
     return f"{int(time.time() * 1000):012x}7{random[:3]}8{random[3:]}"
 
 
-def oldest_id() -> str:
-    """Return the lower limit of the ids of answers that can still be judged; an id begins with its time."""
-    before = datetime.now(UTC) - timedelta(days=RETENTION_DAYS)
+def oldest_id(before: datetime | None = None) -> str:
+    """Return the lower limit of the ids of answers since a time, or of those that can still be judged.
+
+    An id begins with its time.
+    """
+    before = before or datetime.now(UTC) - timedelta(days=RETENTION_DAYS)
     return f"{int(before.timestamp() * 1000):012x}"
 
 

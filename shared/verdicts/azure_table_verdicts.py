@@ -16,6 +16,8 @@ whoever asked.
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import batched
 from typing import Any
@@ -31,6 +33,8 @@ from shared.outbound.azure_service.storage import found
 from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
 
 _VERDICTS = "verdicts"
+_OF_JUDGED = ("PartitionKey", "RowKey", "owner", "chat")
+"""What of a verdict's row leads to its answer."""
 _DAY_MILLISECONDS = 24 * 60 * 60 * 1000
 _LAST_TIME = 16**12 - 1
 """The highest time in the id of an answer."""
@@ -60,7 +64,7 @@ class AzureTableVerdicts:
             await self._note_day(table, partition, _day_of(answer.id))
             await entities.commit(table, kept)
             if answer.id.endswith("00"):
-                await _delete_too_old(table)
+                await _delete_too_old(table, oldest_id())
 
         await self._table.run(work)
 
@@ -108,9 +112,22 @@ class AzureTableVerdicts:
                     break
         return listed
 
-    async def forget(self, owner: str, chat: str) -> None:
-        """Delete the answers of a chat, and their verdicts."""
+    async def answers_of(self, owner: str) -> Sequence[tuple[KeptAnswer, Verdict | None]]:
+        """Return all that is kept of an owner's answers."""
         partition = entities.partition_of(owner)
+        async with self._table.ready() as table:
+            rows = [row async for row in entities.rows_in(table, partition, "a-")]
+            rows += await _judged_of(table, partition)  # they come last, so that they count
+        answers = [msgspec.json.decode(entities.bytes_of([row]), type=KeptAnswer) for row in rows]
+        verdicts = [msgspec.json.decode(row.get("verdict", b"null"), type=Verdict | None) for row in rows]
+        return [*{answer.id: (answer, verdict) for answer, verdict in zip(answers, verdicts, strict=True)}.values()]
+
+    async def forget(self, owner: str, chat: str | None) -> None:
+        """Delete the answers of a chat, or of all of an owner, and their verdicts."""
+        partition = entities.partition_of(owner)
+        if chat is None:
+            await self._table.run(partial(_delete_all_of, partition))
+            return
 
         async def work(table: TableClient) -> None:
             open_ones: list[entities.Operation] = []
@@ -128,6 +145,15 @@ class AzureTableVerdicts:
 
         await self._table.run(work)
 
+    async def delete_older(self, before: datetime) -> None:
+        """Delete the answers of before a time, and their verdicts."""
+        oldest = oldest_id(before)
+        async with self._table.ready() as table:
+            await _delete_too_old(table, oldest)
+            judged = entities.rows_in(table, _VERDICTS, "v-", above=_verdict_key(oldest), select=_OF_JUDGED)
+            for row in [row async for row in judged]:
+                await _delete_judged(table, row)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._table.aclose()
@@ -141,9 +167,30 @@ class AzureTableVerdicts:
             self._with_answers.add(partition)
 
 
-async def _delete_too_old(table: TableClient) -> None:
-    """Delete the answers that can be judged no more. Those that were judged are kept with their verdicts."""
-    oldest = oldest_id()
+async def _judged_of(table: TableClient, partition: str) -> list[TableEntity]:
+    """Read an owner's verdicts: those of all owners are looked through for it."""
+    return [row async for row in entities.rows_in(table, _VERDICTS, "v-", only=f"owner eq '{partition}'")]
+
+
+async def _delete_judged(table: TableClient, verdict: TableEntity) -> None:
+    """Delete a verdict and its answer: the verdict last, since it leads to the others."""
+    key = verdict["RowKey"]
+    answer_id = f"{_LAST_TIME - int(key[2:14], 16):012x}{key[14:]}"
+    await table.delete_entity(entities.keys(verdict["owner"], f"a-{answer_id}"))
+    await table.delete_entity(_chat_keys(verdict["owner"], verdict["chat"], answer_id))
+    await table.delete_entity(verdict)
+
+
+async def _delete_all_of(partition: str, table: TableClient) -> None:
+    for row in await _judged_of(table, partition):
+        await _delete_judged(table, row)
+    rows = entities.rows_in(table, partition, "a-", "c-", select=["PartitionKey", "RowKey"])
+    for some in batched([row async for row in rows], entities.MOST_OPERATIONS, strict=False):
+        await entities.commit(table, [("delete", row) for row in some])
+
+
+async def _delete_too_old(table: TableClient, oldest: str) -> None:
+    """Delete the answers with lower ids. Those that were judged are kept with their verdicts."""
     before = {"before": _day_key(_day_of(oldest))}
     days = table.query_entities("PartitionKey ge 'e-' and PartitionKey lt @before", parameters=before)
     for noted in [day async for day in days]:

@@ -1,6 +1,7 @@
 """The built-in store of verdicts: one SQLite file beside the history's."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import apsw
@@ -22,7 +23,7 @@ CREATE INDEX judged ON answers (id) WHERE verdict IS NOT NULL;
 CREATE INDEX not_judged ON answers (id) WHERE verdict IS NULL;
 """
 _FILE = SqliteFile("file of verdicts", "Restore `verdicts.sqlite` in DATA_DIR, or delete it to start anew.")
-_encode = msgspec.json.encode
+_encode, _decode = msgspec.json.encode, msgspec.json.decode
 
 
 class SqliteVerdicts:
@@ -74,11 +75,36 @@ class SqliteVerdicts:
 
         return await self._store.run(work)
 
-    async def forget(self, owner: str, chat: str) -> None:
-        """Delete the answers of a chat, and their verdicts."""
+    async def answers_of(self, owner: str) -> Sequence[tuple[KeptAnswer, Verdict | None]]:
+        """Return all that is kept of an owner's answers."""
+
+        def work(db: apsw.Connection) -> list[tuple[KeptAnswer, Verdict | None]]:
+            rows = db.execute(
+                "SELECT answer, ifnull(verdict, CAST('null' AS BLOB)) FROM answers WHERE owner = ?", (owner,)
+            )
+            pairs = (msgspec.convert(row, tuple[bytes, bytes]) for row in rows)
+            return [
+                (_decode(answer, type=KeptAnswer), _decode(verdict, type=Verdict | None)) for answer, verdict in pairs
+            ]
+
+        return await self._store.run(work)
+
+    async def forget(self, owner: str, chat: str | None) -> None:
+        """Delete the answers of a chat, or of all of an owner, and their verdicts."""
 
         def work(db: apsw.Connection) -> None:
-            db.execute("DELETE FROM answers WHERE owner = ? AND chat = ? AND chat != ''", (owner, chat))
+            if chat is None:
+                db.execute("DELETE FROM answers WHERE owner = ?", (owner,))
+            else:
+                db.execute("DELETE FROM answers WHERE owner = ? AND chat = ? AND chat != ''", (owner, chat))
+
+        await self._store.run(work)
+
+    async def delete_older(self, before: datetime) -> None:
+        """Delete the answers of before a time, and their verdicts."""
+
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM answers WHERE id < ?", (oldest_id(before),))
 
         await self._store.run(work)
 
@@ -88,4 +114,4 @@ class SqliteVerdicts:
 
 def judged_of(answer: bytes, verdict: bytes) -> Judged:
     """Decode what a store has kept."""
-    return Judged(msgspec.json.decode(answer, type=KeptAnswer), msgspec.json.decode(verdict, type=Verdict))
+    return Judged(_decode(answer, type=KeptAnswer), _decode(verdict, type=Verdict))

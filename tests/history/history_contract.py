@@ -1,12 +1,13 @@
 """What every history store keeps, whatever is behind it. A subclass gives `history`, empty for its owners.
 
-Its `history_of_three` keeps three conversations of an owner at most.
+Its `history_of_three` keeps three conversations of an owner at most, and no other test uses its `lone_history`.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from copy import replace
+from datetime import timedelta
 from typing import Any, cast
 from uuid import uuid4
 
@@ -115,6 +116,22 @@ class HistoryContract:
         assert [chat.id for chat in by_both] == [made[1].id]
         assert await find_chats(history, other, ["title"], NEWEST) == ([], None)
         assert [chat.id for chat in (await find_chats(history, other, ["garten"], NEWEST))[0]] == [theirs.id]
+
+    async def test_chats_that_were_last_written_before_a_time_are_deleted_whoever_owns_them(
+        self, lone_history: HistoryStore
+    ) -> None:
+        history = lone_history
+        old, older = await self.started(history, said(0), said(1)), await self.started(history, said(0))
+        written = (await history.write(*old, [said(2)])).last_updated
+        new = await self.started(history, said(0))
+        await history.delete_older(written)
+        assert [message.content for message in await history.messages(*old)] == [said(n).content for n in range(3)]
+        await history.delete_older(written + timedelta(microseconds=1))
+        for gone in (old, older):
+            with pytest.raises(NotFound):
+                await history.messages(*gone)
+            assert await history.conversations(gone[0]) == []
+        assert list(await history.messages(*new)) == [said(0)]
 
     async def test_words_are_found_at_every_place_of_a_long_text(self, history: HistoryStore) -> None:
         word, long = "Gartenstraße", 64 * 1024

@@ -37,7 +37,12 @@ async def rows_of(table: TableClient, conversation_id: str) -> list[str]:
 
 
 class TestAzureTableHistory(HistoryContract):
-    pass
+    @pytest.fixture
+    async def lone_history(self) -> AsyncGenerator[AzureTableHistory]:
+        async with Azurite() as azurite:
+            store = AzureTableHistory(HistoryTable.of(azurite.connection_string))
+            yield store
+            await store.aclose()
 
 
 async def test_nothing_of_a_deleted_conversation_stays_in_the_table(

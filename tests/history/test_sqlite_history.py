@@ -33,6 +33,10 @@ class TestSqliteHistory(HistoryContract):
         return SqliteHistory(path)
 
     @pytest.fixture
+    def lone_history(self, history: SqliteHistory) -> SqliteHistory:
+        return history
+
+    @pytest.fixture
     def history_of_three(self, path: Path) -> SqliteHistory:
         return SqliteHistory(path, max_chats=3)
 

@@ -1,6 +1,7 @@
 """What every store of verdicts keeps, whatever is behind it. A subclass gives `verdicts`."""
 
 import time
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import msgspec
@@ -39,6 +40,33 @@ class VerdictContract:
         assert await verdicts.judge(owner, answer.id, UP) is True
         assert await verdicts.judge(owner, answer.id, DOWN) is False
         assert await self.judged(verdicts, [answer]) == [Judged(answer, DOWN)]
+
+    async def test_all_of_an_owner_is_read_and_forgotten_and_others_keep_theirs(self, verdicts: VerdictStore) -> None:
+        owner, other = new_owner(), new_owner()
+        mine, theirs = [answered("chat"), answered(), answered("chat"), answered()], answered("chat")
+        for answer in mine:
+            await verdicts.add(owner, answer)
+        await verdicts.add(other, theirs)
+        for answer in mine[:2]:
+            await verdicts.judge(owner, answer.id, UP)
+        await verdicts.judge(other, theirs.id, DOWN)
+        found = {answer.id: (answer, verdict) for answer, verdict in await verdicts.answers_of(owner)}
+        assert found == {answer.id: (answer, UP if answer in mine[:2] else None) for answer in mine}
+        await verdicts.forget(owner, None)
+        assert await verdicts.answers_of(owner) == []
+        assert await self.judged(verdicts, [*mine, theirs]) == [Judged(theirs, DOWN)]
+
+    async def test_answers_of_before_a_time_go_with_their_verdicts(self, verdicts: VerdictStore) -> None:
+        owner, now = new_owner(), datetime.now(UTC)
+        old = [msgspec.structs.replace(answered(chat), id=f"{0x10_0000 + place:012x}{'7' * 20}")
+               for place, chat in enumerate(("chat", "", "chat", ""))]  # fmt: skip
+        new = answered("chat")
+        for answer in (*old, new):
+            await verdicts.add(owner, answer)
+            if answer in old[:2] or answer is new:
+                await verdicts.judge(owner, answer.id, UP)
+        await verdicts.delete_older(now - timedelta(days=1))
+        assert await verdicts.answers_of(owner) == [(new, UP)]
 
     async def test_only_who_asked_can_judge_an_answer(self, verdicts: VerdictStore) -> None:
         owner, answer = new_owner(), answered()
