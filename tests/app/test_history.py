@@ -393,3 +393,13 @@ async def test_a_history_configured_by_half_is_named(data_dir: Path, http: aioht
         status, error = await Chats(host, http).send("GET")
     assert status == 503
     assert "AzureWebJobsStorage is missing: HISTORY_BACKEND=azure-table" in error["error"]
+
+
+async def test_all_chats_of_a_caller_are_deleted_at_once(chats: Chats) -> None:
+    made = [await chats.start(mode) for mode in ("standard", "multiAgent", "standard")]
+    await chats.send("PUT", f"/{made[0]}", {"messages": [said(0)]})
+    assert await chats.send("DELETE") == (204, None)
+    assert await chats.send("GET") == (200, [])
+    status, error = await chats.send("GET", f"/{made[0]}/messages")
+    assert (status, GONE in error["error"]) == (404, True)
+    assert await chats.send("DELETE") == (204, None)

@@ -49,7 +49,7 @@ async def test_an_unknown_path_is_told_the_nearest_route(
         ("GET", "/rag-chat/ask", "POST"),
         ("POST", "/content/a/b.pdf", "GET, HEAD"),
         ("POST", "/chat-history/12", "PUT, DELETE"),
-        ("DELETE", "/chat-history", "GET, POST"),
+        ("PATCH", "/chat-history", "GET, POST, DELETE"),
         ("POST", "", "GET, HEAD"),
     ],
 )
