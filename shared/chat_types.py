@@ -378,6 +378,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     base_url: str = ""
     """The URL below which the app's routes are, for protocols whose clients live elsewhere."""
     turn_id: str = "0"
+    """The id of the turn. Where callers do not sign in, who has it can read the answer if that is kept."""
+    answer_id: str = "0"
     """The id of the answer, for protocols whose records have one: known before the model gives its own."""
     created: int = 0
     """When it was asked, in Unix seconds."""

@@ -93,7 +93,7 @@ def _with_own_ids(request: ChatRequest, calls: Iterable[ToolCall]) -> Iterable[T
     ids = {call.id for message in request.steps for call in message.tool_calls}
     for call in calls:
         is_own = call.id not in ids and 0 < len(call.id) <= LONGEST_ID
-        call_id = call.id if is_own else f"call_{request.turn_id[:28]}_{len(ids)}"
+        call_id = call.id if is_own else f"call_{request.answer_id[:28]}_{len(ids)}"
         ids.add(call_id)
         yield ToolCall(call_id, call.name, call.arguments or "{}")
 

@@ -1,6 +1,6 @@
 """Runs: answers that outlive their request. They are followed, polled, resumed after a crash, and stopped.
 
-A run is a folder of small objects in an `ObjectStore`, named by its id of 32 hexadecimal digits:
+A run is a folder of small objects in an `ObjectStore`, named by its id (44 hexadecimal digits, or 32 of its sender):
 
     {id}/request         what was asked (`records.RunRequest`), the body, and its files, each on a line
     {id}/state           `records.State`: owner, times, and which runner works on it

@@ -107,7 +107,8 @@ class Consents:
         waiting = list[str]()
         if chat := chat_before(request):
             names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
-            waiting = [name[-32:] for name in names[:_MOST_LOOKED_AT] if await self._waits(name[-32:])]
+            newest = [name.rpartition("-")[2] for name in names[:_MOST_LOOKED_AT]]
+            waiting = [run_id for run_id in newest if await self._waits(run_id)]
             if not request.chat.name:
                 waiting = [*await self._named(waiting, request)]
         codes = sorted({code for message in request.messages[:-1] for code in _CODE.findall(message.content)})

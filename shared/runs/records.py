@@ -31,7 +31,7 @@ MOST_RUNS = 5
 UNREADABLE = "What is kept of this answer cannot be read. Ask again."
 """What a caller is told of a run that is damaged, or kept by another version of the app."""
 
-_ID = re.compile("[0-9a-f]{32}")
+_ID = re.compile("[0-9a-f]{32}(?:[0-9a-f]{12})?")
 
 
 class RunRequest(Asker, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ def decode[Record](data: bytes, kind: type[Record]) -> Record:
 
 
 def is_run_id(text: str) -> bool:
-    """Whether a text can be the id of a run."""
+    """Whether a text can be the id of a run, or of an approval. Clients and queues name runs by 32 digits."""
     return _ID.fullmatch(text) is not None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from contextlib import aclosing, suppress
 from copy import replace
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -74,9 +75,8 @@ class Runs:
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
         self.consents = Consents(runner.store, self._start_again, self.stop)
-        self.followers = Followers(
-            runner.store, runner.service.settings, runner.lives, self.find_for_reader, self._mark_followed
-        )
+        find = partial(self.find, here=True)
+        self.followers = Followers(runner.store, runner.service.settings, runner.lives, find, self._mark_followed)
 
     async def check(self) -> PartHealth:
         """Check whether runs can be kept and started."""
@@ -147,19 +147,12 @@ class Runs:
         self._run_here(run).add_done_callback(lambda _: begun.done() or begun.set_result(None))
         return run_id, await asyncio.shield(begun)
 
-    async def find(self, run_id: str, owner: str) -> Standing:
-        """Return how a run stands. One whose runner has died is given to the engine again.
+    async def find(self, run_id: str, owner: str, *, here: bool = False) -> Standing:
+        """Return how a run stands. One whose runner has died goes on: here, or where the engine decides.
 
         Raises:
             NotFound: there is no such run, or it is another owner's, has expired, or was deleted.
         """
-        return await self._find(run_id, owner, here=False)
-
-    async def find_for_reader(self, run_id: str, owner: str) -> Standing:
-        """Do the same for somebody who follows it: one whose runner has died goes on here, at once."""
-        return await self._find(run_id, owner, here=True)
-
-    async def _find(self, run_id: str, owner: str, *, here: bool) -> Standing:
         state = await self._state_of(run_id, owner)
         if not state.is_readable(time.time()):
             raise _not_found()
@@ -196,7 +189,7 @@ class Runs:
         """Return the newest run of a chat that has not ended, if there is one in this protocol."""
         names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
         for name in names[:_MOST_TRIES]:
-            run_id = name[-32:]
+            run_id = name.rpartition("-")[2]
             with suppress(NotFound):
                 if (await self.find(run_id, owner)).result is None:
                     request, _ = await read_request(self.store, run_id)
@@ -242,7 +235,7 @@ class Runs:
         now = time.time()
         deleted = msgspec.json.encode(records.State(records.digest(owner), now, now, deleted=True))
         for name in [name async for name in self.store.names(chat_name(owner, chat))]:
-            run_id = name[-32:]
+            run_id = name.rpartition("-")[2]
             with suppress(Conflict):  # one that is being accepted at this moment has no state yet: it gets this one
                 await self.store.write(f"{run_id}/state", deleted, NEW)
             with suppress(NotFound):
@@ -286,7 +279,8 @@ class Runs:
         request, caller = new.request.encode(new.body), new.request.budget_key
         if new.key is not None:
             name = f"keys/{records.digest(new.key)}"
-            entry = records.KeyEntry(run_id, _print_of(new.request, request), time.time())
+            same = records.digest(new.request.path, new.request.protocol, request.partition(b"\n")[2])
+            entry = records.KeyEntry(run_id, same, time.time())
             run_id = await self._enter_key(name, entry)
         may_be_there = new.named or new.key
         if not (new.request.comes_again or (may_be_there and await self.store.read(f"{run_id}/request"))):
@@ -395,11 +389,6 @@ class Runs:
         self._here.add(task)
         task.add_done_callback(self._here.discard)
         return task
-
-
-def _print_of(request: records.RunRequest, encoded: bytes) -> str:
-    """Hash what makes two requests the same."""
-    return records.digest(request.path, request.protocol, encoded.partition(b"\n")[2])
 
 
 def _not_found() -> NotFound:

@@ -13,7 +13,7 @@ from shared.settings import Settings
 from shared.triggers.door import Call, Check, Handler, checked_first
 from shared.triggers.reading_runs import Earlier, address_of, shown
 from shared.turns.accept import AcceptedRequest, RouteOptions, accept
-from shared.verdicts import new_answer_id
+from shared.verdicts import answer_id_of, new_turn_id
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.described import CHAT_ERRORS, Description, Question, describes
@@ -151,7 +151,7 @@ def _seconds(settings: Settings, protocol: Protocol, options: RouteOptions) -> f
 def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
     """Make what stands for a request until its body is understood, for errors that are told in an answer."""
     streams = options.streams or protocol.answer is None
-    return ChatRequest((), stream=streams, team=options.team, turn_id=new_answer_id())
+    return ChatRequest((), stream=streams, team=options.team, answer_id=answer_id_of(new_turn_id()))
 
 
 def _arrival(

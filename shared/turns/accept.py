@@ -18,7 +18,7 @@ from shared.documents.own import access_with_own
 from shared.errors import BadRequest, NotAllowed, TooLarge
 from shared.history import new_session_id
 from shared.settings import Settings
-from shared.verdicts import new_answer_id
+from shared.verdicts import answer_id_of, new_turn_id
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
 
@@ -41,8 +41,8 @@ class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """The `traceparent` that came with the request, or empty."""
     base_url: str = ""
     """The URL below which the app's routes are."""
-    turn_id: str = msgspec.field(default_factory=new_answer_id)
-    """The id of the answer, the same each time that a run of it begins."""
+    turn_id: str = msgspec.field(default_factory=new_turn_id)
+    """The id of the turn, the same each time that a run of it begins."""
     created: int = msgspec.field(default_factory=lambda: int(time.time()))
     """When it was asked, in Unix seconds."""
 
@@ -119,6 +119,7 @@ def accept(
         team=route.team or request.team,
         base_url=asker.base_url,
         turn_id=asker.turn_id,
+        answer_id=answer_id_of(asker.turn_id),
         created=asker.created,
         invocation_id=asker.invocation_id,
     )

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from secrets import token_hex
 from typing import Literal, Protocol
 
@@ -33,7 +34,7 @@ class KeptAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept of an answer. The stores keep it as JSON with these keys."""
 
     id: str
-    """Id of the answer, see `new_answer_id`."""
+    """Id of the answer, see `answer_id_of`."""
     question: str
     """The question."""
     text: str
@@ -104,10 +105,14 @@ class VerdictStore(Protocol):
         ...
 
 
-def new_answer_id() -> str:
-    """Make the id of an answer: a UUID of version 7 without its hyphens, so that ids sort by time."""
-    random = token_hex(9)
-    return f"{int(time.time() * 1000):012x}7{random[:3]}8{random[3:]}"
+def new_turn_id() -> str:
+    """Make the id of a turn: its time in milliseconds, 12 digits, and 128 random bits. A kept run has the same id."""
+    return f"{int(time.time() * 1000):012x}{token_hex(16)}"
+
+
+def answer_id_of(turn_id: str) -> str:
+    """Return the id of a turn's answer, which sorts by its time. It leads to no run: who knows it cannot read one."""
+    return turn_id[:12] + sha256(turn_id.encode()).hexdigest()[:20]
 
 
 def oldest_id(before: datetime | None = None) -> str:
@@ -154,7 +159,7 @@ def kept_answer(request: ChatRequest, text: str, points: Sequence[DataPoint]) ->
     texts = [point.text for point in points if point.sourcepage in sources]
     questions = [message for message in request.messages if message.role is Role.USER]
     return KeptAnswer(
-        request.turn_id,
+        request.answer_id,
         request.question[:_LONGEST_QUESTION],
         text[:_LONGEST_ANSWER],
         request.chat.name or "",

@@ -40,7 +40,7 @@ class _Encoder(PartsEncoder):
         )
         self._run: Record = {"threadId": thread, "runId": self._run_id}
         self._invocation_id = request.invocation_id
-        self._message_id = f"msg-{request.turn_id}"  # clients add to an earlier message with the same id
+        self._message_id = f"msg-{request.answer_id}"  # clients add to an earlier message with the same id
         self._message: Record = {"messageId": self._message_id}
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
         self._reasoning: Record = {}

@@ -43,7 +43,7 @@ class _Encoder(PartsEncoder):
         self._base_url = request.base_url
         self._details = AiSdkDetails.of(request)
         # Clients replace an earlier answer with the same id, and go on with the one whose tools they answered.
-        self._id = self._details.goes_on or f"msg_{request.turn_id}"
+        self._id = self._details.goes_on or f"msg_{request.answer_id}"
         self._in_step = False
         self._begun_calls = {*self._details.calls}
         self._sources = {*self._details.sources}

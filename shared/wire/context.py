@@ -119,7 +119,7 @@ def retrieved_context(
     if images:
         urls = [shown.image.data_url for shown in images]
         points["images"] = list[Json](urls) if plain_images else [{"detail": "auto", "url": url} for url in urls]
-    return {"answer_id": request.turn_id, "data_points": points, "thoughts": thoughts_json(thoughts)}
+    return {"answer_id": request.answer_id, "data_points": points, "thoughts": thoughts_json(thoughts)}
 
 
 def answer_context(request: ChatRequest, answer: Answer, *, plain_images: bool = False) -> dict[str, Json]:

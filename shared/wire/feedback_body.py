@@ -9,12 +9,12 @@ from pydantic import Field
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.verdicts import LONGEST_TEXT, MOST_LISTED, Judged, Rating, Verdict, no_such_answer
+from shared.verdicts import LONGEST_TEXT, MOST_LISTED, Judged, Rating, Verdict, answer_id_of, no_such_answer
 from shared.wire.request_body import BodyModel, read_limit
 
 FEEDBACK_EXAMPLE = '{"answer_id": "…", "rating": "down", "comment": "…", "expected": "…"}'
-_ID = "(?:chatcmpl-|resp_|msg_|msg-)?([0-9a-f]{32})(?:[_-][0-9]{1,4})?"
-"""The id of an answer as the protocols write it."""
+_ID = "(?:chatcmpl-|msg_|msg-)?([0-9a-f]{32})(?:[_-][0-9]{1,4})?|(?:resp|msg)_([0-9a-f]{44})(?:_[0-9]{1,4})?"
+"""The id of an answer as the protocols write it; a response and its messages have that of their turn."""
 
 
 class FeedbackBody(BodyModel):
@@ -38,7 +38,8 @@ def parse_feedback(body: Mapping[str, Json], now: datetime) -> tuple[str, Verdic
     if found is None:
         raise no_such_answer()
     time = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return found[1], Verdict(read.rating, time, (read.comment or "").strip(), (read.expected or "").strip())
+    verdict = Verdict(read.rating, time, (read.comment or "").strip(), (read.expected or "").strip())
+    return found[1] or answer_id_of(found[2]), verdict
 
 
 def read_verdicts_page(query: Mapping[str, str]) -> tuple[int, str | None]:

@@ -57,7 +57,7 @@ def completion(request: ChatRequest, answer: Answer) -> Record:
     }
     prompt = answer.completion.prompt_filter_results or finished.prompt_filter_results
     return {
-        "id": f"chatcmpl-{request.turn_id}",
+        "id": f"chatcmpl-{request.answer_id}",
         "object": "chat.completion",
         "created": request.created,
         "model": details.model,
@@ -76,7 +76,7 @@ class ChunksEncoder:
         self._request = request
         self._details = OpenaiDetails.of(request)
         self._head: Record = {
-            "id": f"chatcmpl-{request.turn_id}",
+            "id": f"chatcmpl-{request.answer_id}",
             "object": self.object,
             "created": request.created,
             "model": self._details.model,

@@ -297,7 +297,7 @@ def _servers_call(request: ChatRequest, call: events.ToolStarted | events.ToolEn
     ended = call if isinstance(call, events.ToolEnded) else None
     text, is_done = cut_text(ended.text) if ended else None, bool(ended) and ended.status == "done"
     return {
-        "id": f"mcp_{request.turn_id}_{call.call_id.removeprefix('call_')}",
+        "id": f"mcp_{request.turn_id}_{call.call_id.removeprefix('call_')[:15]}",  # OpenAI's ids have 64 characters
         "type": "mcp_call",
         "status": "completed" if is_done else "failed" if ended else "in_progress",
         "server_label": call.server,

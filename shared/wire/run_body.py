@@ -31,7 +31,7 @@ class ApprovalDecision(BodyModel):
 class Approval(TypedDict):
     """A call of a tool that needs a person's consent."""
 
-    id: Annotated[str, Field(description="Its id, 32 hexadecimal digits.")]
+    id: Annotated[str, Field(description="Its id, hexadecimal digits.")]
     state: Annotated[
         CallState,
         Field(

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from shared.verdicts import answer_id_of
 from tests.app.batches import LATER, Place, accepted, place_of, polled, until
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import QUESTION, body
@@ -92,6 +93,37 @@ async def test_who_leaves_finds_the_whole_answer_and_may_read_it_from_any_record
     assert len(openai.chats) == 1
 
 
+async def test_the_id_of_an_answer_is_no_key_to_its_run(
+    host: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    for _ in range(2):
+        openai.reply("80 %.")
+    async with http.post(f"{host.url}/chat", json=resumable()) as response:
+        location, answered = response.headers["Location"], await response.json()
+    async with http.post(f"{host.url}/v1/responses", json={"model": "switchboard", "input": QUESTION}) as response:
+        stored = await response.json()
+    keys = [location.rpartition("/")[2], stored["id"].removeprefix("resp_")]
+    assert [len(key) for key in keys] == [12 + 128 // 4] * 2
+    for answer_id in (answered["context"]["answer_id"], answer_id_of(keys[1])):
+        assert not any(answer_id in key for key in keys)
+        for method, path in (
+            ("GET", f"/runs/{answer_id}"),
+            ("GET", f"/runs/{answer_id}/stream"),
+            ("GET", f"/v1/responses/resp_{answer_id}"),
+            ("POST", f"/v1/responses/resp_{answer_id}/cancel"),
+            ("DELETE", f"/runs/{answer_id}"),
+            ("DELETE", f"/v1/responses/resp_{answer_id}"),
+        ):
+            async with http.request(method, host.url + path) as response:
+                assert response.status == 404, (method, path)
+        sent = {"model": "switchboard", "input": "And?", "previous_response_id": f"resp_{answer_id}"}
+        async with http.post(f"{host.url}/v1/responses", json=sent) as response:
+            assert response.status == 400
+    for path in (f"/runs/{keys[0]}", f"/v1/responses/resp_{keys[1]}"):
+        async with http.get(host.url + path) as response:
+            assert response.status == 200
+
+
 async def test_server_sent_events_have_numbers_and_go_on_after_one(
     host: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
@@ -163,7 +195,7 @@ async def test_a_run_is_stopped_and_deleted_with_its_chat_and_its_text_stays_unt
         chat = (await response.json())["id"]
     openai.reply(*TOKENS[:10], asyncio.Event())
     location, _ = await begun(http, f"{host.url}/chat/stream", resumable(session_state=chat), "word9")
-    run_id = location[-32:]
+    run_id = location.rpartition("/")[2]
     assert await place.names(run_id)
     async with http.delete(location) as response:
         assert response.status == 204
@@ -203,7 +235,8 @@ async def test_an_answer_that_a_killed_host_has_cut_off_is_read_whole_from_the_n
                 watching = asyncio.create_task(followed(http, here))
 
                 async def has(*words: bytes) -> bool:
-                    names = [*await place.names(f"{location[-32:]}/journal/"), f"{location[-32:]}/state"]
+                    run_id = location.rpartition("/")[2]
+                    names = [*await place.names(f"{run_id}/journal/"), f"{run_id}/state"]
                     kept = b"".join([found.data for name in names if (found := await place.store.read(name))])
                     return all(word in kept for word in words)
 

@@ -117,7 +117,7 @@ async def test_calls_get_ids_of_their_own_where_the_service_repeats_or_forgets_t
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
     script(service, CALL, replace(CALL, id="x" * 41), replace(CALL, id="c9"))
-    answer = await answer_of(service, retriever, replace(WITH_TOOLS, steps=STEPS, turn_id="0" * 32))
+    answer = await answer_of(service, retriever, replace(WITH_TOOLS, steps=STEPS, answer_id="0" * 32))
     ids = [call.id for call in answer.calls]
     assert len({"c1", *ids}) == 4
     assert ids[-1] == "c9"

@@ -16,7 +16,7 @@ BEFORE = (Message(Role.USER, "Hi"), Message(Role.ASSISTANT, "Hello."))
 
 def test_the_sources_are_those_that_are_cited_and_were_found() -> None:
     text = "It pays [x.pdf]. **Implants** wait [dental.md]. Again [dental.md], [plan.pdf](http://x)."
-    kept = kept_answer(ChatRequest((QUESTION,), chat=ChatState("s"), turn_id="1"), text, POINTS)
+    kept = kept_answer(ChatRequest((QUESTION,), chat=ChatState("s"), answer_id="1"), text, POINTS)
     assert (kept.id, kept.question, kept.text, kept.chat) == ("1", "What about teeth?", text, "s")
     assert kept.sources == ("dental.md",)
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.questions import Question, check, read
 from local.feedback_command import questions
-from shared.verdicts import Judged, KeptAnswer, Verdict, new_answer_id
+from shared.verdicts import Judged, KeptAnswer, Verdict, answer_id_of, new_turn_id
 from shared.verdicts.sqlite_verdicts import SqliteVerdicts
 from tests.local.running_host import REPOSITORY
 
@@ -43,7 +43,8 @@ def test_what_was_judged_becomes_questions(
 
 
 async def test_the_command_writes_a_file_that_the_evaluation_reads_and_what_to_work_on(tmp_path: Path) -> None:
-    store, eyes, teeth = SqliteVerdicts(tmp_path / "verdicts.sqlite"), new_answer_id(), new_answer_id()
+    store = SqliteVerdicts(tmp_path / "verdicts.sqlite")
+    eyes, teeth = (answer_id_of(new_turn_id()) for _ in range(2))
     await store.add("ada", KeptAnswer(eyes, "Eye exams?", "One [eye.md].", "", ("eye.md",), ("One",)))
     await store.add("ben", KeptAnswer(teeth, "And teeth?\u2028", "None.", alone=False))
     command = [sys.executable, "-m", "local.feedback_command", tmp_path / "new" / "out.jsonl"]

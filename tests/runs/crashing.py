@@ -120,7 +120,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
     if order.get("accept", True):
         run_id = await runs.accept(NewRun(asked, body, OWNER, key=order["question"]))
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
-        run_id = next(name[:32] for name in [n async for n in store.names()] if name.endswith("/request"))
+        run_id = next(name.partition("/")[0] for name in [n async for n in store.names()] if name.endswith("/request"))
         await sweep(runs)
         while await claim.read_result(store, run_id) is None:  # noqa: ASYNC110 (maybe another process makes it)
             await asyncio.sleep(0.05)  # a poll of a stale batch would write, and count, at a time of its own

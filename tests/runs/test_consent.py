@@ -245,7 +245,7 @@ async def test_who_stops_an_answer_stops_the_call_that_runs(clerk: Desk, server:
     service.call_tool("crm_look", {"number": 7})
     asking = asyncio.create_task(clerk.ask("Look."))
     await asyncio.wait_for(arrived.wait(), 20)
-    (run_id,) = {name[:32] async for name in clerk.runs.consents.store.names() if name.endswith("/state")}
+    (run_id,) = {name.partition("/")[0] async for name in clerk.runs.consents.store.names() if name.endswith("/state")}
     await clerk.runs.stop(run_id, "anonymous")
     await asyncio.wait_for(left.wait(), 20)
     await asking

@@ -27,8 +27,9 @@ from tests.runs.crashing import store_of
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import Exchange, OpenAIStandIn
 
-ASKING = ["request", "chat", "going", "state", "call", "tool", "journal/0-0", "approval", "code", "open", "state"]
-"""What is written until the call waits for a person, in order."""
+OPENING = ["approval", "code", "open", *["chat"] * 3]
+ASKING = ["request", "chat", "going", "state", "call", "tool", "journal/0-0", *OPENING, "state"]
+"""What is written until the call waits for a person, in order. The chat has three names in the next message."""
 ACTING = ["going", "tool", "journal/1-0", "state", "state", "tool", "tool", "call", "journal/1-1", "result"]
 """And from the decision on: claimed, the beginning of a journal, free to go on, taken, executing, executed, …"""
 EXECUTED = 6

@@ -182,17 +182,17 @@ NEXT: dict[str, tuple[str, list[Json], Callable[[Any], dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("how", NEXT)
+@pytest.mark.parametrize(("how", "team"), [*((how, False) for how in NEXT), ("by the id of the conversation", True)])
 async def test_after_any_other_message_the_call_is_not_done(
-    clerk: Desk, server: Crm, service: OpenAIStandIn, how: str
+    clerk: Desk, server: Crm, service: OpenAIStandIn, how: str, team: bool
 ) -> None:
     protocol, first, following = NEXT[how]
     service.call_tool("crm_drop", {"name": "x"})
-    answer = await clerk.post(protocol, {"model": "switchboard", "messages": first})
+    answer = await clerk.post(protocol, {"model": "switchboard", "messages": first}, team=team)
     store, boss = clerk.runs.consents.store, Decider(digest("anonymous"), "anonymous")
     (waits,), _ = await list_approvals(store, boss)
     service.reply("Nothing.")
-    await clerk.post(protocol, {"model": "switchboard", **following(answer)})
+    await clerk.post(protocol, {"model": "switchboard", **following(answer)}, team=team)
     assert (await find_approval(store, waits.call.approval_id, boss)).call.state == "abandoned"
     with pytest.raises(Decided):
         await clerk.decide(Decision(approved=True, approval_id=waits.call.approval_id))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from shared.errors import NotFound
-from shared.verdicts import RETENTION_DAYS, Judged, KeptAnswer, Verdict, VerdictStore, new_answer_id
+from shared.verdicts import RETENTION_DAYS, Judged, KeptAnswer, Verdict, VerdictStore, answer_id_of, new_turn_id
 
 UP = Verdict("up", "2026-11-25T08:00:00.000Z")
 DOWN = Verdict("down", "2026-11-25T08:00:01.000Z", "Wrong year 👩‍👩‍👧", "x" * 4_000)
@@ -20,7 +20,8 @@ def new_owner() -> str:
 
 def answered(chat: str = "") -> KeptAnswer:
     """The record of an answer, as long as one can be."""
-    return KeptAnswer(new_answer_id(), "q" * 4_000, "𝔘" * 8_000, chat, ("a.md",) * 50, ("𝔘" * 500,) * 20, alone=False)
+    answer_id = answer_id_of(new_turn_id())
+    return KeptAnswer(answer_id, "q" * 4_000, "𝔘" * 8_000, chat, ("a.md",) * 50, ("𝔘" * 500,) * 20, alone=False)
 
 
 class VerdictContract:
@@ -74,7 +75,7 @@ class VerdictContract:
         await verdicts.judge(owner, answer.id, UP)
         for caller, answer_id in (
             (new_owner(), answer.id),
-            (owner, new_answer_id()),
+            (owner, answer_id_of(new_turn_id())),
             (owner, "f" * 32),
             ("", answer.id),
         ):
@@ -125,7 +126,7 @@ class VerdictContract:
         await verdicts.judge(owner, judged.id, UP)
         await verdicts.add(owner, old)
         # A store may look for them only now and then: at one of the ids of its own choice.
-        await verdicts.add(owner, msgspec.structs.replace(answered(), id=f"{new_answer_id()[:-2]}00"))
+        await verdicts.add(owner, msgspec.structs.replace(answered(), id=f"{answer_id_of(new_turn_id())[:-2]}00"))
         with pytest.raises(NotFound):
             await verdicts.judge(owner, old.id, UP)
         assert await verdicts.judge(owner, young.id, UP) is True

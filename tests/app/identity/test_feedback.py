@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from shared.verdicts import new_answer_id
+from shared.verdicts import answer_id_of, new_turn_id
 from tests.app.identity.conftest import FLOWS, QUESTION, REPORT, Key
 from tests.app.test_answers import body, read_lines
 from tests.local.running_host import RunningHost
@@ -112,7 +112,7 @@ async def test_unknown_and_unkept_answers_cannot_be_judged(with_keys: RunningHos
     sent = OPENAI | {"store": False}
     async with http.post(f"{with_keys.url}/v1/chat/completions", json=sent, headers=FLOWS.bearer) as response:
         unkept = (await response.json())["id"]
-    for answer_id in (unkept, new_answer_id(), "0" * 32, "f" * 32, "x", "🦷", "chatcmpl-" + "e" * 33):
+    for answer_id in (unkept, answer_id_of(new_turn_id()), "0" * 32, "f" * 32, "x", "🦷", "chatcmpl-" + "e" * 33):
         status, refused = await judge(http, with_keys, FLOWS, answer_id=answer_id, rating="up")
         assert (status, "no such answer of yours" in refused["error"]) == (404, True)
 
