@@ -18,8 +18,6 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT / "shared"
 
 SDKS = {
-    "openai",
-    "httpx2",
     "apsw",
     "azure",
     "pypdfium2",

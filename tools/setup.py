@@ -50,7 +50,7 @@ def main() -> None:
     groups = sorted(wanted | installed)
     sync(uv, python, groups, ROOT / ".venv")
     if "dev" in groups:
-        sync(uv, python, SETS["run"], DEPLOYED)
+        sync(uv, python, [*SETS["run"], "bench"], DEPLOYED)
     stamp.write_text(" ".join(groups))
 
 

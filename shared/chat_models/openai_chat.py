@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from copy import replace
 from math import inf
 from typing import TYPE_CHECKING, Literal
@@ -23,7 +23,7 @@ from shared.outbound.openai_service.service import OpenAIService
 from shared.runtime.reusable_timeout import ReusableTimeout
 
 if TYPE_CHECKING:
-    import httpx2
+    import aiohttp
 
 _log = logging.getLogger("switchboard.openai")
 
@@ -31,6 +31,8 @@ _LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
 """Names of the output limit. OpenAI's reasoning models refuse the second, older one; some services lack the first."""
 _EFFORT = "reasoning_effort"
 """Its values differ by model, so that a model that refuses one may take another."""
+_LARGEST_ANSWER = 64 * 1024 * 1024
+"""Maximum size of an answer in bytes. The longest that models write, 128,000 tokens, has 500 for each."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """The setting that names a model other than the configured one."""
 
@@ -146,8 +148,10 @@ class OpenAIChatModel:
 
         If it does not answer, an error of the client, TimeoutError or ServiceFault is raised; nothing is left open.
         """
+        from shared.outbound.bounded import pieces
+
         response = await self._request(endpoint, body, model, until)
-        received, data, events = response.aiter_raw(), b"", list[ModelEvent]()
+        received, data, events = pieces(response, _LARGEST_ANSWER), b"", list[ModelEvent]()
         try:
             reader = ChunkReader(model.name, framing=_framing(response), address=endpoint.connection.base_url)
             while self._service.is_spread and not (reader.has_content or data is None):
@@ -156,16 +160,16 @@ class OpenAIChatModel:
                 events += reader.finish() if data is None else reader.feed(data)
         except BaseException:
             await received.aclose()
-            await response.aclose()
+            response.close()
             raise
         return _Begun(endpoint, response, received, reader, events, is_over=data is None)
 
     async def _request(
         self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, until: float
-    ) -> "httpx2.Response":
+    ) -> "aiohttp.ClientResponse":
         """Send the request, without the parameters that this model has refused before."""
-        from shared.outbound.openai_service.errors import fault_of, unsupported_parameter
-        from shared.outbound.openai_service.late_package import openai
+        from shared.outbound.openai_service.errors import unsupported_parameter
+        from shared.outbound.openai_service.sender import Refused
 
         known = self._unsupported[endpoint, model.name]
         left_out = set(known)
@@ -173,12 +177,12 @@ class OpenAIChatModel:
             sent = _supported(body, left_out)
             try:
                 response = await endpoint.post("/chat/completions", sent, until)
-            except openai.APIStatusError as exc:
+            except Refused as exc:
                 name = unsupported_parameter(exc, sent)
                 name = f"{name}={sent[name]}" if name == _EFFORT else name
                 if name is None or name in left_out:
-                    if (fault := fault_of(exc)).reason is Reason.NOT_THERE:
-                        raise ServiceFault(await endpoint.explained(fault, model)) from exc
+                    if exc.fault.reason is Reason.NOT_THERE:
+                        raise ServiceFault(await endpoint.explained(exc.fault, model)) from exc
                     raise
                 left_out.add(name)
             else:
@@ -221,23 +225,21 @@ class OpenAIChatModel:
         except StopAsyncIteration:
             return None
         except Exception as exc:
-            import httpx2  # here, where it is rare: an import statement for each token takes time
+            from shared.outbound.openai_service.errors import SDK
 
             # The answer is whole once its finish reason is there, however the connection ends.
-            if reader.is_complete and isinstance(exc, httpx2.HTTPError | TimeoutError | ServiceFault):
+            if reader.is_complete and isinstance(exc, SDK.raises):
                 return None
             raise
 
     async def _drain(self, received: AsyncGenerator[bytes]) -> None:
         """Read the rest of the body, so that the connection can be reused."""
-        import httpx2
+        from shared.outbound.openai_service.errors import SDK
 
-        try:
+        with suppress(*SDK.raises):
             async with asyncio.timeout(self._service.timeouts.ending):
                 async for _ in received:
                     pass
-        except (httpx2.HTTPError, TimeoutError, ServiceFault):
-            return
 
     async def _ask_health(self) -> PartHealth:
         """Usable is the model if one endpoint is."""
@@ -258,7 +260,7 @@ class _Begun(msgspec.Struct, frozen=True):
 
     endpoint: Endpoint
     """Endpoint that the answer comes from."""
-    response: "httpx2.Response"
+    response: "aiohttp.ClientResponse"
     """The response, whose body is read by `received`."""
     received: AsyncGenerator[bytes]
     """Its bytes."""
@@ -272,7 +274,7 @@ class _Begun(msgspec.Struct, frozen=True):
     async def aclose(self) -> None:
         """Close the connection, or free it for others if all of the body has been read."""
         await self.received.aclose()
-        await self.response.aclose()
+        self.response.close()
 
 
 def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:
@@ -288,11 +290,11 @@ def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, 
     return sent
 
 
-def _framing(response: "httpx2.Response") -> Literal["sse", "json"]:
+def _framing(response: "aiohttp.ClientResponse") -> Literal["sse", "json"]:
     """Framing of the answer: some services send one JSON document although a stream was requested."""
     content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type == "text/html":
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, status=response.status_code))
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, status=response.status))
     return "json" if content_type == "application/json" else "sse"
 
 

@@ -17,6 +17,8 @@ from jwt import PyJWK, PyJWKSet, PyJWKSetError
 from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn, Unavailable
 from shared.identity.claims import caller_of, only_header
+from shared.outbound.bounded import body_of
+from shared.outbound.faults import ServiceFault
 from shared.settings import Settings
 
 _log = logging.getLogger("switchboard.identity")
@@ -104,7 +106,7 @@ class SigningKeys:
         try:
             async with asyncio.timeout(_FETCH_TIMEOUT_SECONDS):
                 keys = _read(await self._get())
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError, PyJWKSetError) as exc:
+        except (aiohttp.ClientError, ServiceFault, OSError, ValueError, RecursionError, PyJWKSetError) as exc:
             _log.warning("the tenant's signing keys cannot be fetched (%s)", type(exc).__name__)
         else:
             self._keys, self._fetched = keys, asyncio.get_running_loop().time()
@@ -113,15 +115,10 @@ class SigningKeys:
         if self._session is None:
             # Read as it is: a small compressed document can unpack to any size.
             self._session = aiohttp.ClientSession(auto_decompress=False, headers={"Accept-Encoding": "identity"})
-        body = bytearray()
         async with self._session.get(self._url, allow_redirects=False) as response:
             if response.status != 200:
                 raise ValueError("not the keys")
-            async for chunk in response.content.iter_any():
-                body += chunk
-                if len(body) > _LARGEST_KEY_SET:
-                    raise ValueError("too long")
-        return bytes(body)
+            return await body_of(response, _LARGEST_KEY_SET)
 
 
 def _read(body: bytes) -> dict[str, PyJWK]:

@@ -12,8 +12,6 @@ import aiohttp
 
 from shared.outbound.faults import Fault, Reason, ServiceFault
 
-LARGEST_ANSWER = 4 * 1024 * 1024
-"""Bytes of an answer."""
 _MOST_REDIRECTS = 3
 _CONNECTION_SECONDS = 5.0
 """Time limit for a connection; whoever sends limits the whole."""
@@ -75,38 +73,6 @@ class Connections:
         http, self._http = self._http, None
         if http is not None:
             await http.close()
-
-
-async def pieces(response: aiohttp.ClientResponse, largest: int = LARGEST_ANSWER) -> AsyncGenerator[bytes]:
-    """Yield an answer's body as it comes.
-
-    Raises:
-        ServiceFault: it is too long, or compressed although that was not asked for.
-    """
-    is_compressed = response.headers.get("Content-Encoding", "").lower() not in {"", "identity"}
-    size = response.content_length or 0
-    if is_compressed or size > largest:
-        response.close()
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))
-    size = 0
-    async for piece in response.content.iter_any():
-        size += len(piece)
-        if size > largest:
-            response.close()
-            raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))
-        yield piece
-
-
-async def body_of(response: aiohttp.ClientResponse, largest: int = LARGEST_ANSWER) -> bytes:
-    """Read an answer's whole body.
-
-    Raises:
-        ServiceFault: it is too long, or compressed although that was not asked for.
-    """
-    body = bytearray()
-    async for piece in pieces(response, largest):
-        body += piece
-    return bytes(body)
 
 
 def _redirect(response: aiohttp.ClientResponse, url: str) -> str | None:

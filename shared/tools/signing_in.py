@@ -18,10 +18,11 @@ from pydantic import SecretStr
 from shared.chat_types import RequestContext
 from shared.errors import NotConfigured
 from shared.identity import CallerTokens
+from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.runtime.late_imports import Late
 from shared.settings import Settings
-from shared.tools.sending import Connections, body_of
+from shared.tools.sending import Connections
 from shared.tools.servers import Api, Auth, ToolServer
 
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ async def ask(host: RunningHost, http: aiohttp.ClientSession, path: str = "/chat
 NOT_YET = {"HISTORY_BACKEND": "nowhere"}
 """A setting with which the warm-up at the start fails."""
 BUILT_IN = {"shared.chat_models.extractive.model", "shared.retrieval.sqlite.retriever"}
-OPENAI = {"openai", "aiohttp", "shared.outbound.openai_service.sender"}
+OPENAI = {"aiohttp", "shared.outbound.openai_service.sender"}
 SAFETY = {"grpc", "google.protobuf", "shared.guard.stream_guard"}
 AGENTS = {"agent_framework", "shared.agents.chat_client"}
 TEAMS = {"agent_framework_orchestrations", "shared.agents.team"}
@@ -157,7 +157,7 @@ async def test_the_trigger_warms_up_and_its_faults_come_back_at_the_request(
     async with probed(tmp_path, data_dir, openai.settings | NO_VECTORS | NOT_YET) as host:
         assert await warm_up(host, http) == {"name": "warmup", "status": "success"}
         await asyncio.to_thread(host.wait_for, "not warmed up: HISTORY_BACKEND")
-        assert "openai" not in await modules(host, http)
+        assert "shared.outbound.openai_service.sender" not in await modules(host, http)
         status, answer = await ask(host, http)
         assert status == 503
         assert "HISTORY_BACKEND" in json.loads(answer)["error"]

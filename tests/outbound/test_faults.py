@@ -6,7 +6,6 @@ from email.utils import format_datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
-import httpx2
 import pytest
 from azure.core.exceptions import HttpResponseError
 from multidict import CIMultiDict
@@ -60,7 +59,7 @@ type Read = Callable[[Mapping[str, str]], float | None]
 
 
 def of_openai(headers: Mapping[str, str]) -> float | None:
-    return retry_after_of(httpx2.Headers(dict(headers)))
+    return retry_after_of(CIMultiDict(dict(headers)))
 
 
 def of_azure(headers: Mapping[str, str]) -> float | None:

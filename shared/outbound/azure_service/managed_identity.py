@@ -19,6 +19,7 @@ from azure.core.exceptions import ClientAuthenticationError
 from pydantic import SecretStr
 
 from shared.outbound.asking import RetryPolicy, Sdk, with_retries
+from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault, reason_of_status
 
 RENEWED_BEFORE_SECONDS = 300
@@ -133,7 +134,6 @@ class ManagedIdentity(AsyncTokenCredential):
     async def _get(self, resource: str) -> AccessToken:
         query = {"api-version": "2019-08-01", "resource": resource, **self._client}
         headers = {"X-IDENTITY-HEADER": self._header.get_secret_value(), "Accept-Encoding": "identity"}
-        body = bytearray()
         # No proxy of the environment: the endpoint is on this machine, and the header is for it alone.
         async with (
             aiohttp.ClientSession(trust_env=False, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()) as http,
@@ -141,10 +141,7 @@ class ManagedIdentity(AsyncTokenCredential):
         ):
             if response.status != 200:
                 raise ServiceFault(Fault(reason_of_status(response.status), response.status))
-            async for piece in response.content.iter_any():
-                body += piece
-                if len(body) > _LARGEST_ANSWER:
-                    raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))
+            body = await body_of(response, _LARGEST_ANSWER)
         try:
             answer = msgspec.json.decode(body, type=_Answer)
             return AccessToken(answer.access_token, int(answer.expires_on))

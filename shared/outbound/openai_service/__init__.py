@@ -2,5 +2,5 @@
 
 `connection` says which endpoints the settings name, `service` chooses among them, `endpoint` sends requests to one, and
 `reasons` reads its error bodies.
-`openai` itself is imported at the first request, from `late_package`, and only what is needed of it.
+`aiohttp` is imported at the first request.
 """

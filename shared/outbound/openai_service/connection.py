@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import replace
 from typing import Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 from pydantic import SecretStr
@@ -66,6 +67,14 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
         """Host and port, for people to read: without a user or password that the URL may carry."""
         address = urlsplit(self.base_url)
         return f"{address.hostname}:{address.port}" if address.port else str(address.hostname)
+
+    @property
+    def proxy(self) -> str | None:
+        """The proxy of the environment that requests go through; None: there is none, or not for this address."""
+        address = urlsplit(self.base_url)
+        host = address.hostname or ""
+        is_here = host == "localhost" or host.startswith("127.") or host == "::1"
+        return None if is_here or proxy_bypass(host) else getproxies().get(address.scheme)
 
     @property
     def uses_identity(self) -> bool:

@@ -12,7 +12,7 @@ from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConn
 from shared.runtime.late_imports import run_import
 
 if TYPE_CHECKING:
-    import httpx2
+    import aiohttp
 
     from shared.outbound.openai_service.sender import Sender
 
@@ -73,7 +73,7 @@ class Endpoint:
         self._faults = min(self._faults + 1, 10)
         self.rests_until = asyncio.get_running_loop().time() + (own if fault.retry_after is None else fault.retry_after)
 
-    async def post(self, path: str, body: Mapping[str, object], until: float) -> "httpx2.Response":
+    async def post(self, path: str, body: Mapping[str, object], until: float) -> "aiohttp.ClientResponse":
         """Send a request and return the answer as soon as its head is there; the caller reads and closes it.
 
         Args:
@@ -82,7 +82,7 @@ class Endpoint:
             until: The limit, on the event loop's clock.
 
         Raises:
-            openai.OpenAIError, TimeoutError: for `errors.service_errors` to translate.
+            Refused, ServiceFault, aiohttp.ClientError, TimeoutError: for `errors.service_errors` to translate.
         """
         async with asyncio.timeout_at(until):
             return await (await self.opened()).post(path, body)
@@ -112,7 +112,7 @@ class Endpoint:
         return await explained(fault, await self.opened(), self.connection, model, self._timeouts.check)
 
     async def opened(self) -> "Sender":
-        """Make the client, at the first call. Importing the SDK takes most of a second, so a thread does that."""
+        """Make the client, at the first call. A thread imports what it needs."""
         async with self._opening:
             if self._sender is None:
                 self._sender = await run_import(_make_sender, self.connection, self._timeouts)

@@ -74,10 +74,11 @@ def error_of(fault: Fault, connection: OpenAIConnection, model: ServedModel) -> 
     """Make the error that the caller gets, with the settings that this service and model come from."""
     if fault.advice:
         return Unavailable(fault.advice)
+    between = "HTTP_PROXY or HTTPS_PROXY, through which it is asked (NO_PROXY)" if connection.proxy else ""
     return ERRORS.error(
         fault,
-        address=f"{connection.address_setting} and the network",
-        setting=connection.address_setting,
+        address=f"{connection.address_setting} and {between or 'the network'}",
+        setting=f"{connection.address_setting}{f', and {between}' if between else ''}",
         credential_advice=connection.credential_advice,
         model_setting=model.setting,
     )

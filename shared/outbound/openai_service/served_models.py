@@ -3,23 +3,21 @@
 Lists differ: Azure lists models, not deployments; llama.cpp answers by any name; some services list nothing. So a
 model that is not listed is asked for one token, and only what refuses that is missing.
 
-Imports `openai`: import it late.
+Imports aiohttp: import it late.
 """
 
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import closing
 from copy import replace
 from typing import cast
 
-import msgspec
-
+from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 from shared.outbound.openai_service.errors import SDK, fault_of
-from shared.outbound.openai_service.late_package import openai
-from shared.outbound.openai_service.sender import Sender
+from shared.outbound.openai_service.sender import Refused, Sender, decoded
 
 _LASTING = frozenset({Reason.CREDENTIALS, Reason.BROKEN, Reason.TOO_SLOW})
 """Faults of a list of models for which no chat would work either."""
@@ -40,7 +38,7 @@ async def check_model(sender: Sender, connection: OpenAIConnection, seconds: flo
         is_known: Whether it was found before, so that it need not be asked for a token again.
 
     Raises:
-        openai.OpenAIError, TimeoutError, ServiceFault: it has not, or cannot be asked; for `errors.service_errors`.
+        ServiceFault, aiohttp.ClientError, TimeoutError: it has not, or cannot be asked; for `errors.service_errors`.
     """
     name = connection.chat_model.name
     async with asyncio.timeout(seconds):
@@ -90,8 +88,8 @@ async def _listed(sender: Sender, path: str) -> list[str]:
     """
     try:
         answer = await sender.get(path)
-    except openai.APIStatusError as exc:
-        if fault_of(exc).reason in _LASTING:
+    except Refused as refused:
+        if refused.fault.reason in _LASTING:
             raise
         return []
     data = cast("dict[str, object]", answer).get("data") if isinstance(answer, dict) else None
@@ -104,13 +102,10 @@ async def _ask_for_a_token(sender: Sender, connection: OpenAIConnection) -> None
     limit = "max_tokens" if connection.kind == "openai-compatible" else "max_completion_tokens"
     body = {"model": connection.chat_model.name, "messages": [{"role": "user", "content": "Hi"}], limit: 1}
     response = await sender.post_once("/chat/completions", body)
-    async with aclosing(response):
-        try:
-            answer: object = msgspec.json.decode(await response.aread())
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            answer = None
+    with closing(response):
+        answer = decoded(await body_of(response))
     if not (isinstance(answer, dict) and "choices" in answer):
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status_code))
+        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))
 
 
 def _other_base_urls(base_url: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import batched
 from typing import NamedTuple
 
@@ -84,12 +85,11 @@ class OpenAIEmbedder:
         body: dict[str, Json] = {"model": self._model.name, "input": inputs, "encoding_format": "float"}
 
         async def attempt(endpoint: Endpoint, until: float) -> list[list[float]]:
-            response = await endpoint.post("/embeddings", body, until)
-            try:
+            from shared.outbound.bounded import body_of
+
+            with closing(await endpoint.post("/embeddings", body, until)) as response:
                 async with asyncio.timeout_at(until):
-                    content = await response.aread()
-            finally:
-                await response.aclose()
+                    content = await body_of(response, len(texts) * _LARGEST_VECTOR)
             vectors = _read_vectors(content, len(texts))
             endpoint.answered()
             return vectors
@@ -99,8 +99,6 @@ class OpenAIEmbedder:
 
 
 def _read_vectors(content: bytes, count: int) -> list[list[float]]:
-    if len(content) > count * _LARGEST_VECTOR:
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER))
     try:
         by_index = {vector.index: vector.embedding for vector in _decoder.decode(content).data}
         return [by_index[index] for index in range(count)]

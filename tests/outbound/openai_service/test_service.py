@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from copy import replace
 
 import pytest
 
 from shared.chat_models import ModelText
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.errors import Unavailable
+from shared.outbound.asking import RetryPolicy
 from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval.embedders.openai_compatible import OpenAIEmbedder
@@ -43,9 +45,34 @@ async def test_closing_what_was_never_used_is_fine() -> None:
         assert stand_in.requests == []
 
 
-def test_the_sdk_is_imported_at_the_first_request_only() -> None:
+def test_the_http_client_is_imported_at_the_first_request_only() -> None:
     code = (
         "import sys, shared.chat_models.openai_chat, shared.retrieval.embedders.openai_compatible;"
-        "sys.exit(bool({'openai', 'httpx2', 'aiohttp', 'azure'} & set(sys.modules)))"
+        "sys.exit(bool({'aiohttp', 'azure'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+async def test_a_model_on_this_machine_is_asked_without_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with OpenAIStandIn() as stand_in:
+        service = OpenAIService(connection_to(stand_in))
+        stand_in.reply("Hi")
+        assert (await ask(OpenAIChatModel(service)))[0] == ModelText("Hi")
+        await service.aclose()
+
+
+async def test_a_proxy_that_stands_between_is_named_where_the_service_cannot_be_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with OpenAIStandIn() as stand_in:
+        away = replace(connection_to(stand_in), base_url="http://models.example/v1")
+    service = OpenAIService(away, retries=RetryPolicy(0))
+    with pytest.raises(Unavailable, match="check OPENAI_BASE_URL and HTTP_PROXY"):
+        await ask(OpenAIChatModel(service))
+    await service.aclose()
