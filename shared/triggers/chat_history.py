@@ -5,7 +5,7 @@ from contextlib import suppress
 from copy import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal
 
 from pydantic import Field
 from starlette.responses import Response
@@ -29,41 +29,9 @@ from shared.history.sharing import read_shared, share, stop_sharing
 from shared.triggers.door import Call
 from shared.web.responses import json_response
 from shared.wire import history_body as bodies
-from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
+from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.history_body import shared_json
 from shared.wire.request_body import JsonReader
-
-
-class Chat(TypedDict):
-    """A chat, as in a list of chats."""
-
-    id: str
-    title: str
-    lastMessage: Annotated[str, Field(description="The beginning of the last message; empty if there is none.")]
-    lastUpdated: Time
-    messageCount: int
-    mode: bodies.ChatMode
-    pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
-
-
-class ChatMessage(TypedDict):
-    """A stored message."""
-
-    id: str
-    content: str
-    role: bodies.MessageRole
-    timestamp: Annotated[str, Field(description="As its writer sent it.")]
-    agentName: NotRequired[str]
-    agentIdentifier: NotRequired[str]
-    toolCall: NotRequired[Any]
-    toolCallId: NotRequired[str]
-    finishReason: NotRequired[
-        Annotated[str, Field(description="Why the answer is incomplete; missing if it ended with 'stop'.")]
-    ]
-    context: NotRequired[
-        Annotated[Any, Field(description="As its writer sent it, such as an answer's sources and thoughts.")]
-    ]
-
 
 CHAT_ID = Parameter("path", "id", "The chat's id.")
 _PAGE = (
@@ -87,7 +55,7 @@ of_history = partial(Description, tag="history", errors=(BadRequest, NotFound))
 """A description of a route of chats."""
 
 
-@describes(of_history({200: Answer("The chats.", list[Chat])}, _PAGE))
+@describes(of_history({200: Answer("The chats.", "list[Chat]")}, _PAGE))
 async def list_chats(call: Call) -> Response:
     """List the caller's chats.
 
@@ -110,7 +78,7 @@ async def list_chats(call: Call) -> Response:
     return json_response([bodies.conversation_json(chat) for chat in found], following=following)
 
 
-@describes(of_history({201: Answer("The chat.", Chat)}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))
+@describes(of_history({201: Answer("The chat.", "Chat")}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))
 async def start_chat(call: Call) -> Response:
     """Start a chat.
 
@@ -121,7 +89,7 @@ async def start_chat(call: Call) -> Response:
     return json_response(bodies.conversation_json(chat), status=201)
 
 
-@describes(of_history({200: Answer("The messages.", list[ChatMessage])}, (CHAT_ID,)))
+@describes(of_history({200: Answer("The messages.", "list[ChatMessage]")}, (CHAT_ID,)))
 async def get_chat_messages(call: Call) -> Response:
     """Get the messages of a chat.
 
@@ -133,7 +101,7 @@ async def get_chat_messages(call: Call) -> Response:
 
 @describes(
     of_history(
-        {200: Answer("The chat as it is now.", Chat)},
+        {200: Answer("The chat as it is now.", "Chat")},
         (CHAT_ID,),
         errors=(NotFound, *BODY_ERRORS),
         body=bodies.MessagesBody,
@@ -209,37 +177,10 @@ async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:
             await verdicts.forget(owner, name)
 
 
-class ChatLink(TypedDict):
-    """Where a shared chat is."""
-
-    id: str
-    url: Annotated[str, Field(description="The address of its copy.")]
-
-
-class SharedMessage(TypedDict):
-    """A message of a shared chat."""
-
-    role: Literal["user", "assistant"]
-    content: str
-    timestamp: str
-    citations: Annotated[list[str], Field(description="The sources that it cites, without documents of one's own.")]
-    agentName: NotRequired[str]
-    finishReason: NotRequired[str]
-
-
-class SharedChat(TypedDict):
-    """A copy of a chat, as it was when it was shared."""
-
-    id: str
-    title: Annotated[str, Field(description="The beginning of its first question.")]
-    shared: Time
-    messages: list[SharedMessage]
-
-
 _ERRORS = (BadRequest, NotFound, NotAllowed, TooLarge)
 
 
-@describes(of_history({201: Answer("The link.", ChatLink)}, (CHAT_ID,), errors=_ERRORS))
+@describes(of_history({201: Answer("The link.", "ChatLink")}, (CHAT_ID,), errors=_ERRORS))
 async def share_chat(call: Call) -> Response:
     """Share a chat.
 
@@ -264,7 +205,7 @@ async def stop_sharing_chat(call: Call) -> Response:
 
 @describes(
     of_history(
-        {200: Answer("The copy.", SharedChat)}, (Parameter("path", "id", "The id of its link."),), errors=_ERRORS
+        {200: Answer("The copy.", "SharedChat")}, (Parameter("path", "id", "The id of its link."),), errors=_ERRORS
     )
 )
 async def get_shared_chat(call: Call) -> Response:

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
-from pydantic import Field, with_config
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,57 +26,6 @@ def require_demo(request: Request) -> None:
     request.state.protocol = require_demo_protocol(request.path_params["protocol"])
 
 
-@with_config(extra="allow")
-class DemoConfig(TypedDict):
-    """The options that the page shows."""
-
-
-class DemoScopes(TypedDict):
-    """A request for a token."""
-
-    scopes: list[str]
-
-
-class DemoAuthSetup(TypedDict):
-    """How users of the page sign in."""
-
-    useLogin: Annotated[bool, Field(description="Whether the page signs users in.")]
-    requireAccessControl: bool
-    enableUnauthenticatedAccess: bool
-    msalConfig: Annotated[dict[str, Any], Field(description="Configuration of MSAL.js.")]
-    loginRequest: DemoScopes
-    tokenRequest: DemoScopes
-
-
-class DemoListedChat(TypedDict):
-    """A chat in the list."""
-
-    id: str
-    entra_oid: str
-    title: str
-    timestamp: Annotated[int, Field(description="When it was last written, in Unix milliseconds.")]
-
-
-class DemoChats(TypedDict):
-    """The chats that the page has kept."""
-
-    sessions: list[DemoListedChat]
-    continuation_token: Annotated[str | None, Field(description="Where the next page of the list begins.")]
-
-
-_Answer = Annotated[
-    dict[str, Any], Field(description="The answer as it came, in the shape of every version of the page.")
-]
-
-
-class DemoChat(TypedDict):
-    """A chat: each question with its answer."""
-
-    id: str
-    entra_oid: str
-    answers: list[Annotated[list[str | _Answer], Field(min_length=2, max_length=2)]]
-
-
 DEMO_PROTOCOL = Parameter("path", "protocol", "A protocol that the page speaks.", values=tuple(DEMO_NAMES))
 _OPEN_ERRORS = (NotFound, InternalError, NotConfigured)
 
@@ -89,7 +38,7 @@ def _setup(kind: Kind) -> Description:
 _of_chats = partial(Description, errors=(BadRequest, NotFound), tag="history", visible=False)
 
 
-@describes(_setup(DemoConfig))
+@describes(_setup("DemoConfig"))
 @checked_first(require_demo)
 async def get_demo_config(_request: Request) -> Response:
     """Get the options of the demo's page.
@@ -100,7 +49,7 @@ async def get_demo_config(_request: Request) -> Response:
     return json_response(bodies.config_json(service.settings, sees_images=service.sees_images))
 
 
-@describes(_setup(DemoAuthSetup))
+@describes(_setup("DemoAuthSetup"))
 @checked_first(require_demo)
 async def get_demo_auth_setup(_request: Request) -> Response:
     """Get how users of the demo's page sign in.
@@ -112,7 +61,7 @@ async def get_demo_auth_setup(_request: Request) -> Response:
 
 @describes(
     _of_chats(
-        {200: Answer("The chats.", DemoChats)},
+        {200: Answer("The chats.", "DemoChats")},
         (
             DEMO_PROTOCOL,
             Parameter("query", "count", "How many chats.", Annotated[int, Field(ge=1, le=bodies.MAX_DEMO_CHATS)]),
@@ -136,7 +85,7 @@ async def list_demo_chats(call: Call) -> Response:
     return json_response(bodies.demo_chats_json(chats, call.caller.oid or "", int(count)))
 
 
-@describes(_of_chats({200: Answer("The chat.", DemoChat)}, (DEMO_PROTOCOL, CHAT_ID)))
+@describes(_of_chats({200: Answer("The chat.", "DemoChat")}, (DEMO_PROTOCOL, CHAT_ID)))
 @checked_first(require_demo)
 async def get_demo_chat(call: Call) -> Response:
     """Get a chat of the demo's page.

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated
 from unicodedata import normalize
 from urllib.parse import urlencode
 
@@ -18,45 +18,13 @@ from shared.identity import access_of, may_write
 from shared.service import Service
 from shared.triggers.door import Call
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
-from shared.triggers.uploads import BytesReader, ListedDocument, Upload, listed_json
+from shared.triggers.uploads import BytesReader, Upload, listed_json
 from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.request_body import read_limit
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""
-
-
-class Documents(TypedDict):
-    """A page of the list of documents."""
-
-    documents: list[ListedDocument]
-    may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
-    why_no_own: Annotated[str | None, Field(description="Why nobody has documents of their own here; null: they can.")]
-
-
-class IndexedDocument(TypedDict):
-    """A document that is indexed."""
-
-    name: str
-    state: Literal["indexed"]
-    detail: Annotated[str, Field(description="How many passages, and what was not read.")]
-
-
-class UploadStep(TypedDict):
-    """A step of indexing a document."""
-
-    state: Annotated[str, Field(description="reading, embedding, writing; the last one: indexed or failed.")]
-    name: NotRequired[str]
-    detail: NotRequired[Annotated[str, Field(description="With the last state: how many passages, or why it failed.")]]
-
-
-class QueuedDocument(TypedDict):
-    """A document that will be indexed later."""
-
-    name: str
-    state: Literal["queued"]
-    detail: str
 
 
 _NAME = Parameter("path", "path", "The document's name: its path, as the list has it.")
@@ -66,7 +34,7 @@ of_documents = partial(Description, tag="documents", errors=(NotAllowed, TooSlow
 
 @describes(
     of_documents(
-        {200: Answer("The documents.", Documents)},
+        {200: Answer("The documents.", "Documents")},
         (
             Parameter("query", "search", "A part of the names."),
             Parameter("query", "after", "Only names behind this one."),
@@ -107,10 +75,10 @@ async def list_documents(call: Call) -> Response:
         {
             200: Answer(
                 "It is indexed, or the steps that lead there.",
-                IndexedDocument,
-                also=Answer("The steps.", UploadStep, "application/x-ndjson", streams=True),
+                "IndexedDocument",
+                also=Answer("The steps.", "UploadStep", "application/x-ndjson", streams=True),
             ),
-            202: Answer("The document is in its container, whose trigger indexes it.", QueuedDocument),
+            202: Answer("The document is in its container, whose trigger indexes it.", "QueuedDocument"),
         },
         (_NAME, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
         errors=(NotAllowed, TooSlow, NotFound, *BODY_ERRORS, AlreadyThere, Unreadable),

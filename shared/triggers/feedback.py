@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, TypedDict
+from typing import Annotated
 from urllib.parse import urlencode
 
 from pydantic import Field
@@ -12,36 +12,11 @@ from shared.chat_types import Json
 from shared.errors import BadRequest, NotAllowed, NotFound
 from shared.identity import may_read_verdicts
 from shared.triggers.door import Call
-from shared.verdicts import MOST_LISTED, Rating, VerdictStore
+from shared.verdicts import MOST_LISTED, VerdictStore
 from shared.web.responses import json_response
 from shared.wire import feedback_body as bodies
-from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, Time, describes
+from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader
-
-
-class Feedback(TypedDict):
-    """What a caller says of an answer."""
-
-    answer_id: str
-    rating: Rating
-    comment: Annotated[str, Field(description="Why; empty if not said.")]
-    expected: Annotated[str, Field(description="What a good answer would say; empty if not said.")]
-    time: Time
-
-
-class FeedbackWithAnswer(Feedback):
-    """The same, with what was asked and answered."""
-
-    question: str
-    answer: str
-    sources: Annotated[list[str], Field(description="The sources that the answer cites.")]
-
-
-class FeedbackPage(TypedDict):
-    """What callers said of answers."""
-
-    feedback: list[FeedbackWithAnswer]
-
 
 _PAGE = (
     Parameter(
@@ -56,7 +31,7 @@ _PAGE = (
 
 @describes(
     Description(
-        {200: Answer("It replaces what the caller said before.", Feedback), 201: Answer("It is kept.", Feedback)},
+        {200: Answer("It replaces what the caller said before.", "Feedback"), 201: Answer("It is kept.", "Feedback")},
         errors=(NotFound, *BODY_ERRORS),
         body=bodies.FeedbackBody,
         tag="feedback",
@@ -77,7 +52,7 @@ async def give_feedback(call: Call) -> Response:
 
 @describes(
     Description(
-        {200: Answer("What was said, with the answers.", FeedbackPage)},
+        {200: Answer("What was said, with the answers.", "FeedbackPage")},
         _PAGE,
         errors=(BadRequest, NotFound, NotAllowed),
         tag="feedback",

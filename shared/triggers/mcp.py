@@ -1,58 +1,11 @@
 """MCP: `POST /mcp`, and where its clients learn how to sign in. What reads the protocol is imported when one calls."""
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
-
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared.errors import InternalError, NotConfigured, NotFound
 from shared.triggers.door import Call, checked_first
 from shared.wire.described import Answer, Description, describes
-
-
-class McpMessage(TypedDict):
-    """A request or a notification of MCP, the Model Context Protocol, as JSON-RPC."""
-
-    jsonrpc: Literal["2.0"]
-    method: Annotated[str, Field(description="Such as 'initialize', 'tools/list', 'tools/call'.")]
-    id: NotRequired[Annotated[str | int, Field(description="Absent: a notification.")]]
-    params: NotRequired[dict[str, Any]]
-
-
-class McpResult(TypedDict):
-    """The result of a request."""
-
-    jsonrpc: Literal["2.0"]
-    id: str | int
-    result: dict[str, Any]
-
-
-class McpReason(TypedDict):
-    """What is wrong."""
-
-    code: int
-    message: Annotated[str, Field(description="What the caller can do.")]
-    data: NotRequired[dict[str, Any]]
-
-
-class McpError(TypedDict):
-    """Why a request has no result."""
-
-    jsonrpc: Literal["2.0"]
-    id: str | int | None
-    error: McpReason
-
-
-class McpSignIn(TypedDict):
-    """Where users get tokens for the MCP server (RFC 9728)."""
-
-    resource: Annotated[str, Field(description="The URL of the MCP server.")]
-    resource_name: str
-    authorization_servers: list[str]
-    scopes_supported: list[str]
-    bearer_methods_supported: list[str]
-
 
 _ERRORS = {
     400: "The message cannot be read, or does not keep the protocol.",
@@ -76,13 +29,13 @@ def _prepare(request: Request) -> None:
 @describes(
     Description(
         {
-            200: Answer("The response.", McpResult | McpError),
+            200: Answer("The response.", "McpResult | McpError"),
             202: Answer("A notification was taken."),
-            **{status: Answer(meaning, McpError) for status, meaning in _ERRORS.items()},
+            **{status: Answer(meaning, "McpError") for status, meaning in _ERRORS.items()},
         },
         tag="mcp",
         visible=False,
-        body=McpMessage,
+        body="McpMessage",
     )
 )
 @checked_first(_prepare)
@@ -98,7 +51,7 @@ async def mcp(call: Call) -> Response:
 
 @describes(
     Description(
-        {200: Answer("The metadata.", McpSignIn)}, errors=(NotFound, InternalError, NotConfigured), visible=False
+        {200: Answer("The metadata.", "McpSignIn")}, errors=(NotFound, InternalError, NotConfigured), visible=False
     )
 )
 async def get_mcp_sign_in(request: Request) -> Response:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from weakref import WeakValueDictionary
 
@@ -28,7 +28,7 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.demo_page import DEMO_PROTOCOL, require_demo
 from shared.triggers.door import Call, checked_first
-from shared.triggers.uploads import ListedDocument, Upload, listed_json
+from shared.triggers.uploads import Upload, listed_json
 from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.multipart import FileFormReader
@@ -148,26 +148,9 @@ def _require_demo_and_offered(request: Request) -> None:
     _require_offered(request)
 
 
-class Room(TypedDict):
-    """What a person's own documents take together, or may take."""
-
-    documents: int
-    bytes: int
-    pages: Annotated[int, Field(description="Pages; of a document without pages its passages.")]
-
-
-class OwnDocuments(TypedDict):
-    """What somebody has added for themselves."""
-
-    documents: list[ListedDocument]
-    used: Room
-    limits: Room
-    kept_days: Annotated[int | None, Field(description="Days after which each is deleted; null: never.")]
-
-
 @describes(
     Description(
-        {200: Answer("The documents, and how much room they have.", OwnDocuments)},
+        {200: Answer("The documents, and how much room they have.", "OwnDocuments")},
         tag="documents",
         errors=(NotAllowed, TooSlow, NotFound),
     )
@@ -256,12 +239,6 @@ async def _delete(name: str, document: StoredDocument | None, target: "Target") 
         raise conflict(document)
 
 
-class DemoMessage(TypedDict):
-    """What was done."""
-
-    message: str
-
-
 class DemoFileBody(BaseModel):
     """The document that is deleted."""
 
@@ -272,7 +249,7 @@ _of_demo = partial(Description, parameters=(DEMO_PROTOCOL,), tag="documents", vi
 
 
 @describes(
-    _of_demo({200: Answer("It is indexed.", DemoMessage)}, errors=(NotFound, *BODY_ERRORS, AlreadyThere, Unreadable))
+    _of_demo({200: Answer("It is indexed.", "DemoMessage")}, errors=(NotFound, *BODY_ERRORS, AlreadyThere, Unreadable))
 )
 @checked_first(_require_demo_and_offered)
 async def demo_upload(call: Call) -> Response:
@@ -303,7 +280,7 @@ async def demo_list_uploaded(call: Call) -> Response:
 
 @describes(
     _of_demo(
-        {200: Answer("It is deleted.", DemoMessage)},
+        {200: Answer("It is deleted.", "DemoMessage")},
         errors=(NotFound, *BODY_ERRORS, AlreadyThere),
         body=DemoFileBody,
     )

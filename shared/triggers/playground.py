@@ -5,10 +5,8 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Any, TypedDict
 from urllib.parse import urlsplit
 
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from werkzeug.datastructures import Accept
@@ -125,28 +123,8 @@ async def get_playground_file(request: Request) -> Response:
     return response
 
 
-class PlaygroundTeam(TypedDict):
-    """The team of agents."""
-
-    team: Annotated[dict[str, Any], Field(description="Its pattern, and max_rounds.")]
-    agents: list[Annotated[dict[str, Any], Field(description="Name, instructions, tools, temperature and model.")]]
-    patterns: Annotated[list[str], Field(description="What the override team_pattern can be.")]
-    yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
-
-
-class PlaygroundBegin(TypedDict):
-    """What there is to ask about."""
-
-    topics: list[Annotated[str, Field(description="A heading, a title, or a question that a document answers.")]]
-    documents: Annotated[
-        int | None,
-        Field(description="How many documents the index has; null: not known, or not for this caller."),
-    ]
-    model: Annotated[str | None, Field(description="The model that answers; null: the documents are quoted.")]
-
-
 @describes(
-    Description({200: Answer("The team.", PlaygroundTeam)}, tag="chat", errors=(NotFound, RateLimited), visible=False)
+    Description({200: Answer("The team.", "PlaygroundTeam")}, tag="chat", errors=(NotFound, RateLimited), visible=False)
 )
 @checked_first(_check_on)
 async def get_playground_team(call: Call) -> Response:
@@ -167,7 +145,7 @@ async def get_playground_team(call: Call) -> Response:
 
 @describes(
     Description(
-        {200: Answer("The topics.", PlaygroundBegin)},
+        {200: Answer("The topics.", "PlaygroundBegin")},
         tag="chat",
         errors=(NotFound, NotAllowed, TooSlow),
         visible=False,

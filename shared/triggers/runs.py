@@ -6,9 +6,8 @@ One that failed is no 429 or 503, which workflows would take for a poll to send 
 from collections.abc import AsyncGenerator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
@@ -40,12 +39,6 @@ _END = "end"
 """`Last-Event-ID` of a page that has seen the end."""
 _END_SECONDS = 30.0
 """How long the end of a turn waits for the result of its run."""
-
-
-class RunEnd(TypedDict):
-    """The last event of a team's answer."""
-
-    status: Annotated[int, Field(description="The status that it ended with.")]
 
 
 _ID = Parameter("path", "id", "The answer's id.")
@@ -142,7 +135,7 @@ async def resume(call: Call) -> Response:
 @describes(
     _describes(
         {
-            200: Answer("The events.", list[Any] | RunEnd, SSE.content_type, streams=True),
+            200: Answer("The events.", "list[Any] | RunEnd", SSE.content_type, streams=True),
             204: Answer("The page has seen the end."),
         },
         (_ID, _LAST_EVENT),

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING
 
-from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -157,18 +156,6 @@ def _forget(work: "asyncio.Task[FileReport]") -> None:
     _working.discard(work)
     if not work.cancelled():
         work.exception()  # its caller may have left, and asyncio would log a fault that nobody has looked at
-
-
-class ListedDocument(TypedDict):
-    """A document in the list."""
-
-    name: Annotated[str, Field(description="Its path, as answers cite it.")]
-    type: Annotated[str, Field(description="The media type.")]
-    size: Annotated[int, Field(description="Bytes.")]
-    last_modified: Annotated[str, Field(description="ISO 8601, in UTC.")]
-    passages: Annotated[int, Field(description="Passages in the index that the caller may see; 0: it is not indexed.")]
-    pages: Annotated[int | None, Field(description="Pages that they are on; null: not known.")]
-    left_out: Annotated[str, Field(description="What was not read, such as 'hidden slides (3)'; empty: nothing known.")]
 
 
 def listed_json(one: Listed) -> dict[str, Json]:

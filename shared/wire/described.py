@@ -23,7 +23,7 @@ from shared.errors import (
 )
 
 type Kind = Any
-"""A type, with annotations or without."""
+"""A type, with annotations or without; or as a text, with names of `tools/description/shapes.py`."""
 type ErrorType = type[SwitchboardError]
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]

@@ -22,10 +22,10 @@ from shared.wire import described
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
-from shared.wire.own_routes import OWN_ROUTES
 from shared.wire.protocol import Protocol
 from shared.wire.run_body import PENDING, RUN_PARAMETERS
 from shared.wire.table import NAMES, PROTOCOLS
+from tools.description.own_routes import OWN_ROUTES
 from tools.description.schemas import (
     STRING,
     Schema,

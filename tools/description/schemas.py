@@ -6,13 +6,15 @@ types that these refer to.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from functools import cache
+from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
 
 from shared.wire.chat_body import ChatBody
 from shared.wire.described import Kind
 from shared.wire.protocol import Protocol, Shape
+from tools.description import shapes
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another object of an OpenAPI document."""
@@ -63,11 +65,13 @@ class Schemas:
         """By the id of a type, which may have no hash."""
 
     def of(self, kind: Kind) -> Schema:
-        """The schema of a type; of a class, a reference to it.
+        """The schema of a type, or of one of `shapes` by its name; of a class, a reference to it.
 
         Raises:
             ValueError: another class has the name of one of these.
         """
+        if isinstance(kind, str):
+            kind = _named(kind)
         if id(kind) not in self._made:
             self._made[id(kind)] = kind, self._make(kind)
         return dict(self._made[id(kind)][1])
@@ -86,6 +90,12 @@ class Schemas:
             if self.named.setdefault(name, bare) != bare:
                 raise ValueError(f"{name}: two schemas have this name.")
         return dict(made["", "validation"])
+
+
+@cache
+def _named(kind: str) -> Kind:
+    made = type("_", (), {"__annotations__": {"kind": kind}})
+    return get_type_hints(made, dict(vars(shapes)), include_extras=True)["kind"]
 
 
 def _untitled(schema: Schema) -> Schema:

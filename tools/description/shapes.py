@@ -1,0 +1,409 @@
+"""The types of what the app's own routes take and give, which the OpenAPI document describes."""
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from pydantic import Field, with_config
+
+from shared.verdicts import Rating
+from shared.wire import rai_body as bodies
+from shared.wire.described import Time
+from shared.wire.history_body import ChatMode, MessageRole
+from shared.wire.protocol import ErrorText
+
+
+@with_config(extra="allow")
+class Part(TypedDict):
+    """A part of the app, with further facts such as counts."""
+
+    kind: Annotated[str, Field(description="'embedded' or the service's name.")]
+    ok: bool
+    detail: Annotated[str, Field(description="What it is, or what is wrong and what to do.")]
+
+
+class Address(TypedDict):
+    """What the app takes for the address of this caller, who has one budget with all of this address."""
+
+    address: Annotated[str, Field(description="An IPv4 address, or the first 64 bits of one of IPv6.")]
+    header: Annotated[str, Field(description="The header that says so; empty: the other end of the connection.")]
+
+
+class Health(TypedDict):
+    """Whether the app can answer."""
+
+    status: Literal["ok", "degraded", "unavailable"]
+    parts: dict[str, Part]
+    protocols: NotRequired[list[str]]
+    caller: NotRequired[Address]
+    error: NotRequired[Annotated[str, Field(description="What is wrong with the settings.")]]
+
+
+@with_config(extra="allow")
+class OpenapiDocument(TypedDict):
+    """A document in OpenAPI 3.1."""
+
+    openapi: Literal["3.1.0"]
+
+
+@with_config(extra="allow")
+class SwaggerDocument(TypedDict):
+    """A document in Swagger 2.0."""
+
+    swagger: Literal["2.0"]
+
+
+class Chat(TypedDict):
+    """A chat, as in a list of chats."""
+
+    id: str
+    title: str
+    lastMessage: Annotated[str, Field(description="The beginning of the last message; empty if there is none.")]
+    lastUpdated: Time
+    messageCount: int
+    mode: ChatMode
+    pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
+
+
+class ChatMessage(TypedDict):
+    """A stored message."""
+
+    id: str
+    content: str
+    role: MessageRole
+    timestamp: Annotated[str, Field(description="As its writer sent it.")]
+    agentName: NotRequired[str]
+    agentIdentifier: NotRequired[str]
+    toolCall: NotRequired[Any]
+    toolCallId: NotRequired[str]
+    finishReason: NotRequired[
+        Annotated[str, Field(description="Why the answer is incomplete; missing if it ended with 'stop'.")]
+    ]
+    context: NotRequired[
+        Annotated[Any, Field(description="As its writer sent it, such as an answer's sources and thoughts.")]
+    ]
+
+
+class ChatLink(TypedDict):
+    """Where a shared chat is."""
+
+    id: str
+    url: Annotated[str, Field(description="The address of its copy.")]
+
+
+class SharedMessage(TypedDict):
+    """A message of a shared chat."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: str
+    citations: Annotated[list[str], Field(description="The sources that it cites, without documents of one's own.")]
+    agentName: NotRequired[str]
+    finishReason: NotRequired[str]
+
+
+class SharedChat(TypedDict):
+    """A copy of a chat, as it was when it was shared."""
+
+    id: str
+    title: Annotated[str, Field(description="The beginning of its first question.")]
+    shared: Time
+    messages: list[SharedMessage]
+
+
+_Bytes = Annotated[int, Field(description="In UTF-8 bytes of that text.")]
+
+
+class _Place(TypedDict):
+    sourceType: bodies.SourceWord
+    messageId: Annotated[
+        str, Field(description="The message of a prompt, the choice of an answer, or the realtime item.")
+    ]
+    contentIndex: Annotated[int, Field(description="Index of the content in it.")]
+
+
+class SafetyRange(_Place):
+    """The range that was analysed."""
+
+    startOffset: _Bytes
+    endOffset: _Bytes
+
+
+class SafetyHarm(TypedDict):
+    """How harmful it is."""
+
+    harmCategory: Annotated[str, Field(description="The kind of harm, such as 'HATE'.")]
+    isDetected: bool
+    severity: Annotated[int, Field(description="The service's number: 1 to 5 or 0 to 7.")]
+    riskLevel: Annotated[str, Field(description="'LOW', 'MEDIUM' or 'HIGH'; of Azure AI Content Safety also 'SAFE'.")]
+
+
+class SafetyFinding(TypedDict):
+    """What one analysis found."""
+
+    result: Annotated[str, Field(description="'OK', or 'NoModel' if there was no model for the analysis.")]
+    isBlocking: Annotated[bool, Field(description="Whether the policy blocks it.")]
+    kind: Annotated[str, Field(description="The kind of task, such as 'HARM_CATEGORY'.")]
+    harmCategoryTaskResult: SafetyHarm
+
+
+class SafetyResult(TypedDict):
+    """The results for a range of a text."""
+
+    offset: SafetyRange
+    harmCategoryTaskResults: list[SafetyFinding]
+
+
+class SafetyWatermark(_Place):
+    """A text is analysed and safe up to here."""
+
+    offset: _Bytes
+
+
+class SafetyCompletion(TypedDict):
+    """The analysis is over."""
+
+    end_reason: Annotated[str, Field(description="'END_REASON_END_OF_STREAM' if everything was analysed.")]
+    error_description: Annotated[str, Field(description="The error; empty if there was none.")]
+
+
+class SafetyEvent(TypedDict, total=False):
+    """An event of the safety service: one of these. An empty object in a stream is a keep-alive."""
+
+    analysisResult: SafetyResult
+    watermark: SafetyWatermark
+    completion: SafetyCompletion
+
+
+class SafetyAnalysis(TypedDict):
+    """A complete analysis."""
+
+    blocked: Annotated[
+        bool, Field(description="Whether the policy blocks anything. False only if everything was analysed.")
+    ]
+    withoutModel: Annotated[
+        list[str], Field(description="Tasks that the service has no model for ('NoModel'): nobody looked for these.")
+    ]
+    events: list[SafetyEvent]
+
+
+_Items = Annotated[list[bodies.TextBody | bodies.RequestEventBody], Field(min_length=1, max_length=bodies.MAX_EVENTS)]
+
+
+class SafetyConversation(TypedDict):
+    """One conversation, in order."""
+
+    events: _Items
+
+
+@with_config(extra="allow")
+class DemoConfig(TypedDict):
+    """The options that the page shows."""
+
+
+class DemoScopes(TypedDict):
+    """A request for a token."""
+
+    scopes: list[str]
+
+
+class DemoAuthSetup(TypedDict):
+    """How users of the page sign in."""
+
+    useLogin: Annotated[bool, Field(description="Whether the page signs users in.")]
+    requireAccessControl: bool
+    enableUnauthenticatedAccess: bool
+    msalConfig: Annotated[dict[str, Any], Field(description="Configuration of MSAL.js.")]
+    loginRequest: DemoScopes
+    tokenRequest: DemoScopes
+
+
+class DemoListedChat(TypedDict):
+    """A chat in the list."""
+
+    id: str
+    entra_oid: str
+    title: str
+    timestamp: Annotated[int, Field(description="When it was last written, in Unix milliseconds.")]
+
+
+class DemoChats(TypedDict):
+    """The chats that the page has kept."""
+
+    sessions: list[DemoListedChat]
+    continuation_token: Annotated[str | None, Field(description="Where the next page of the list begins.")]
+
+
+_Answer = Annotated[
+    dict[str, Any], Field(description="The answer as it came, in the shape of every version of the page.")
+]
+
+
+class DemoChat(TypedDict):
+    """A chat: each question with its answer."""
+
+    id: str
+    entra_oid: str
+    answers: list[Annotated[list[str | _Answer], Field(min_length=2, max_length=2)]]
+
+
+class ListedDocument(TypedDict):
+    """A document in the list."""
+
+    name: Annotated[str, Field(description="Its path, as answers cite it.")]
+    type: Annotated[str, Field(description="The media type.")]
+    size: Annotated[int, Field(description="Bytes.")]
+    last_modified: Annotated[str, Field(description="ISO 8601, in UTC.")]
+    passages: Annotated[int, Field(description="Passages in the index that the caller may see; 0: it is not indexed.")]
+    pages: Annotated[int | None, Field(description="Pages that they are on; null: not known.")]
+    left_out: Annotated[str, Field(description="What was not read, such as 'hidden slides (3)'; empty: nothing known.")]
+
+
+class Documents(TypedDict):
+    """A page of the list of documents."""
+
+    documents: list[ListedDocument]
+    may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
+    why_no_own: Annotated[str | None, Field(description="Why nobody has documents of their own here; null: they can.")]
+
+
+class IndexedDocument(TypedDict):
+    """A document that is indexed."""
+
+    name: str
+    state: Literal["indexed"]
+    detail: Annotated[str, Field(description="How many passages, and what was not read.")]
+
+
+class UploadStep(TypedDict):
+    """A step of indexing a document."""
+
+    state: Annotated[str, Field(description="reading, embedding, writing; the last one: indexed or failed.")]
+    name: NotRequired[str]
+    detail: NotRequired[Annotated[str, Field(description="With the last state: how many passages, or why it failed.")]]
+
+
+class QueuedDocument(TypedDict):
+    """A document that will be indexed later."""
+
+    name: str
+    state: Literal["queued"]
+    detail: str
+
+
+class Feedback(TypedDict):
+    """What a caller says of an answer."""
+
+    answer_id: str
+    rating: Rating
+    comment: Annotated[str, Field(description="Why; empty if not said.")]
+    expected: Annotated[str, Field(description="What a good answer would say; empty if not said.")]
+    time: Time
+
+
+class FeedbackWithAnswer(Feedback):
+    """The same, with what was asked and answered."""
+
+    question: str
+    answer: str
+    sources: Annotated[list[str], Field(description="The sources that the answer cites.")]
+
+
+class FeedbackPage(TypedDict):
+    """What callers said of answers."""
+
+    feedback: list[FeedbackWithAnswer]
+
+
+class McpMessage(TypedDict):
+    """A request or a notification of MCP, the Model Context Protocol, as JSON-RPC."""
+
+    jsonrpc: Literal["2.0"]
+    method: Annotated[str, Field(description="Such as 'initialize', 'tools/list', 'tools/call'.")]
+    id: NotRequired[Annotated[str | int, Field(description="Absent: a notification.")]]
+    params: NotRequired[dict[str, Any]]
+
+
+class McpResult(TypedDict):
+    """The result of a request."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int
+    result: dict[str, Any]
+
+
+class McpReason(TypedDict):
+    """What is wrong."""
+
+    code: int
+    message: Annotated[str, Field(description="What the caller can do.")]
+    data: NotRequired[dict[str, Any]]
+
+
+class McpError(TypedDict):
+    """Why a request has no result."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None
+    error: McpReason
+
+
+class McpSignIn(TypedDict):
+    """Where users get tokens for the MCP server (RFC 9728)."""
+
+    resource: Annotated[str, Field(description="The URL of the MCP server.")]
+    resource_name: str
+    authorization_servers: list[str]
+    scopes_supported: list[str]
+    bearer_methods_supported: list[str]
+
+
+class Room(TypedDict):
+    """What a person's own documents take together, or may take."""
+
+    documents: int
+    bytes: int
+    pages: Annotated[int, Field(description="Pages; of a document without pages its passages.")]
+
+
+class OwnDocuments(TypedDict):
+    """What somebody has added for themselves."""
+
+    documents: list[ListedDocument]
+    used: Room
+    limits: Room
+    kept_days: Annotated[int | None, Field(description="Days after which each is deleted; null: never.")]
+
+
+class DemoMessage(TypedDict):
+    """What was done."""
+
+    message: str
+
+
+class PlaygroundTeam(TypedDict):
+    """The team of agents."""
+
+    team: Annotated[dict[str, Any], Field(description="Its pattern, and max_rounds.")]
+    agents: list[Annotated[dict[str, Any], Field(description="Name, instructions, tools, temperature and model.")]]
+    patterns: Annotated[list[str], Field(description="What the override team_pattern can be.")]
+    yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
+
+
+class PlaygroundBegin(TypedDict):
+    """What there is to ask about."""
+
+    topics: list[Annotated[str, Field(description="A heading, a title, or a question that a document answers.")]]
+    documents: Annotated[
+        int | None,
+        Field(description="How many documents the index has; null: not known, or not for this caller."),
+    ]
+    model: Annotated[str | None, Field(description="The model that answers; null: the documents are quoted.")]
+
+
+class RunEnd(TypedDict):
+    """The last event of a team's answer."""
+
+    status: Annotated[int, Field(description="The status that it ended with.")]
+
+
+SafetyRecord = SafetyEvent | ErrorText
+SafetyBody = bodies.TextBody | bodies.RequestEventBody | SafetyConversation | _Items
