@@ -19,7 +19,7 @@ import msgspec
 from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
 from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
-from shared.events import ChatEvent, Failed, Finished, Thought, ThoughtsAdded
+from shared.events import AgentMessage, ChatEvent, Failed, Finished, Thought, ThoughtsAdded
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
@@ -206,15 +206,17 @@ async def begin(
 
 
 async def _unkept(turn: RunningTurn, problem: str, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:
-    """Yield the events of a turn, and say before its end that it is not kept though that was asked for."""
+    """Yield the events of a turn, and say with each message that it is not kept though that was asked for."""
+    thoughts = (Thought("Run", f"This answer is not kept. {problem}"),)
     async with aclosing(turn.batches(heartbeat)) as batches:
         async for batch in batches:
-            at = next((at for at, event in enumerate(batch) if isinstance(event, Finished)), None)
-            if at is None:
-                yield batch
-            else:
-                thought = Thought("Run", f"This answer is not kept. {problem}")
-                yield [*batch[:at], ThoughtsAdded((thought,)), *batch[at:]]
+            said = list[ChatEvent]()
+            for event in batch:
+                if isinstance(event, Finished):
+                    said.append(ThoughtsAdded(thoughts))
+                is_agents = isinstance(event, AgentMessage)
+                said.append(replace(event, thoughts=event.thoughts + thoughts) if is_agents else event)
+            yield said
 
 
 async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Followed:

@@ -22,9 +22,10 @@ import ctypes, runpy
 ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())
 runpy.run_module("local", run_name="__main__", alter_sys=True)
 """
+RESUMABLE: Any = {"context": {"overrides": {"resumable": True}}}
 KEPT: tuple[tuple[str, Any], ...] = (
     ("/v1/responses", {"model": "switchboard", "input": "Are dental implants paid?"}),
-    ("/chat/stream", body("Are dental implants paid?") | {"context": {"overrides": {"resumable": True}}}),
+    *((path, body("Are dental implants paid?") | RESUMABLE) for path in ("/chat/stream", "/multi-agent-chat/stream")),
 )
 """Requests whose answers are kept where that is possible."""
 ASKED = {"model": "switchboard", "messages": [{"role": "user", "content": "Are dental implants paid?"}]}
