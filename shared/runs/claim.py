@@ -253,7 +253,7 @@ async def enter_going(store: ObjectStore, run_id: str) -> None:
 
 async def settle(store: ObjectStore, run_id: str, state: State) -> None:
     """Give the calls of a run that has ended their ends, and look after it no longer."""
-    if state.decided or state.stopped:
+    if state.decided or state.stopped or state.runs > 1:  # else it has asked nobody for consent
         for name in [name async for name in store.names(tools_of(run_id))]:
             await change_call(store, name, _ended)
     await store.delete(going_name(run_id))

@@ -61,14 +61,11 @@ class QueueEngine:
         self._queue = queue
         self._here = here
         self._held = Counter[str]()
+        self._sent = dict[str, float]()
 
     @classmethod
     def from_settings(cls, settings: Settings, here: InProcess) -> "QueueEngine":
-        """Make the engine of the account that the settings name.
-
-        Raises:
-            NotConfigured: the connection string is none.
-        """
+        """Make the engine of the account that the settings name; raise as `open_queue` does."""
         return cls(open_queue(settings, settings.batch_queue), here)
 
     async def start(self, run_id: str, state: State) -> None:
@@ -102,6 +99,11 @@ class QueueEngine:
         return self._here.has(run_id)
 
     async def _send(self, run_id: str, seconds: int) -> None:
+        """Send the message of a run, which comes after so many seconds, unless one sent here is on its way."""
+        now = time.monotonic()
+        if self._sent.get(run_id, 0) > now:
+            return
+        self._sent = {one: until for one, until in self._sent.items() if until > now} | {run_id: now + seconds}
         with storage_errors(OWN):
             await made_when_missing(
                 lambda: self._queue.send_message(run_id, visibility_timeout=seconds), self._queue.create_queue

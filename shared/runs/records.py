@@ -18,9 +18,8 @@ HEARTBEAT_SECONDS = 2.0
 """How often a runner renews its claim. A run that is stopped elsewhere stops within this time."""
 STALE_SECONDS = 15.0
 """A claim that was not renewed for so long is a dead runner's."""
-QUEUED_SECONDS = 30.0
-"""A run that nobody has claimed for so long is handed to the engine again: its message may be lost. Each time it is
-left alone for twice as long, since the queue may just be long."""
+QUEUED_SECONDS = 45.0
+"""A run that nobody has claimed for so long is handed to the engine again: its message may be lost."""
 RETENTION_SECONDS = 24 * 60 * 60.0
 """How long a run can be read after it was accepted."""
 CONSENT_SECONDS = 23 * 60 * 60.0
@@ -117,9 +116,8 @@ class State(msgspec.Struct, frozen=True):
         """Whether nobody seems to work on it, or to be about to."""
         if self.waits:
             return now > self.waits_until
-        queued = QUEUED_SECONDS if self.decided else max(QUEUED_SECONDS, self.beat - self.created)
         # A beat of the future is one of before the clock was put back.
-        return abs(now - self.beat) > (STALE_SECONDS if self.runner else queued)
+        return abs(now - self.beat) > (STALE_SECONDS if self.runner else QUEUED_SECONDS)
 
     def is_readable(self, now: float) -> bool:
         """Whether its owner may still read it."""
