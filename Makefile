@@ -1,6 +1,5 @@
 # Each command installs what it needs first, and no more; the second time that costs nothing.
 PYTHON := .venv/bin/python
-DOCS ?= samples/documents
 QUESTION := Does the Standard plan cover eye exams?
 # The unit tests: neither the hosted app nor what generates requests for it is even read. tests/kinds.py finds them.
 UNIT := -m "unit and not reading and not nightly" -n 3 --dist worksteal --ignore tests/app -p no:schemathesis
@@ -10,7 +9,19 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-.PHONY: help run index sync api-key test unit nightly coverage newest live bench eval feedback person soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+COMMANDS := help run index sync api-key test unit nightly coverage newest live bench eval feedback person soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+.PHONY: $(COMMANDS)
+
+# A slip is an error before anything runs: a word that is no command, such as a folder without DOCS=, and a name that neither
+# a command here nor the app knows, such as docs= or port=.
+OWN := ALLOWED_HOSTS ARGS BASE BENCH BICEP COMPARE CORS DOCS ERASE HOST ID MINUTES NAME OPEN OUT PORT PYTHON QUESTION QUESTIONS RAI_REFERENCE_FAULTS RAI_REFERENCE_POLICY SAMPLES SETUP_EXTRAS SINCE T VERSION
+GIVEN := $(foreach word,$(MAKEOVERRIDES),$(if $(findstring =,$(word)),$(firstword $(subst =, ,$(word)))))
+GIVEN := $(foreach name,$(filter-out $(OWN),$(GIVEN)),$(if $(filter command,$(origin $(name))),$(name)))
+ifneq ($(GIVEN),)
+SETTINGS := $(shell sed -n 's/^ *"\([A-Za-z_]*\)":.*/\1/p' local.settings.sample.json)
+$(foreach name,$(filter-out $(SETTINGS) OTEL_% WEBSITE_% AzureFunctionsJobHost__% AzureWebJobs%,$(GIVEN)),$(error $(name)= is no name that make or the app knows. Names are in capitals, such as DOCS=folder and PORT=7072; `make help` has those of make, docs/settings.md those of the app))
+endif
+$(foreach word,$(filter-out $(COMMANDS),$(MAKECMDGOALS)),$(error There is no command '$(word)'. `make help` lists them; a folder of documents is indexed by `make index DOCS=$(word)`))
 
 help: ## say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +38,8 @@ endif
 	@$(PYTHON) -m local --try "$(QUESTION)" $(if $(OPEN),--open)
 endif
 
-index: setup ## index a folder of documents: make index DOCS=folder
-	@$(PYTHON) -m local.index_command "$(DOCS)"
+index: setup ## index a folder of documents: make index DOCS=folder; the samples: DOCS=samples
+	@$(PYTHON) -m local.index_command "$(if $(filter samples,$(DOCS)),samples/documents,$(DOCS))"
 
 sync: setup ## index what has changed in the container of documents, and finish what has broken off
 	@$(PYTHON) -m local.index_command --sync
@@ -63,7 +74,7 @@ bench: setup-test ## run the benchmarks, or one: make bench BENCH=team
 
 eval: setup-evaluation ## measure answers: make eval SAMPLES=1; QUESTIONS=file.jsonl [DOCS=folder] [BASE=url]; COMPARE="a.json b.json"
 	@$(PYTHON) -m evaluation $(if $(QUESTIONS),--questions "$(QUESTIONS)") $(if $(SAMPLES),--samples) \
-	  $(if $(COMPARE),--compare $(COMPARE)) $(if $(filter file,$(origin DOCS)),,--docs "$(DOCS)") \
+	  $(if $(COMPARE),--compare $(COMPARE)) $(if $(DOCS),--docs "$(DOCS)") \
 	  $(if $(BASE),--base "$(BASE)") $(if $(OUT),--out "$(OUT)") $(ARGS)
 
 feedback: setup ## write what callers said of answers as questions: make feedback OUT=questions.jsonl

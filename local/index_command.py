@@ -47,8 +47,8 @@ def main() -> int:
     """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m local.index_command", description="Indexes documents.")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("folder", nargs="?", type=Path, metavar="DOCS", help="a folder, with all folders below it")
-    source.add_argument("--first", type=Path, metavar="DOCS", help="the same, if not all and no others are indexed")
+    source.add_argument("folder", nargs="?", type=_folder, metavar="DOCS", help="a folder, with all folders below it")
+    source.add_argument("--first", type=_folder, metavar="DOCS", help="the same, if not all and no others are indexed")
     source.add_argument("--sync", action="store_true", help="what has changed in the container, or broken off")
     arguments = parser.parse_args()
     try:
@@ -74,6 +74,13 @@ def main() -> int:
     except BrokenPipeError:  # the reader of the output is gone; let Python flush the rest into nothing
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _folder(given: str) -> Path:
+    """The folder of `DOCS`: some shells leave a `~` in it. An empty name would be the folder of the app itself."""
+    if not given.strip():
+        raise argparse.ArgumentTypeError("DOCS is empty; use `make index DOCS=folder`, for the samples DOCS=samples")
+    return Path(given).expanduser()
 
 
 class _Console(AbstractContextManager["_Console"]):

@@ -144,6 +144,7 @@ def test_what_cannot_be_a_folder_of_documents_is_refused(tmp_path: Path) -> None
         assert (done.returncode, done.stdout) == (2, "")
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+    assert f"There is no folder {tmp_path}/none" in run(data, "~/none", HOME=str(tmp_path)).stderr  # as zsh leaves it
     assert run(data).returncode == 2
     assert not data.exists()
 
