@@ -12,19 +12,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from copy import replace
 
+from shared import events
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    CompletionStarted,
-    DataPoint,
-    Finished,
-    Retrieved,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
 from shared.guard import Side
 from shared.guard.rules import EARLIER_REFUSED, REFUSED, merged_prompt
 from shared.guard.shields import WITHHELD, Shields
@@ -35,21 +25,21 @@ _MOST_TIMES = 4
 """How often a turn begins at most."""
 _ALL_ATTACKED = "The safety check withheld the documents that this answer would be made of. Ask in other words."
 
-type Begin = Callable[[ChatRequest, frozenset[DataPoint]], AsyncGenerator[ChatEvent]]
+type Begin = Callable[[ChatRequest, frozenset[events.DataPoint]], AsyncGenerator[events.ChatEvent]]
 """Begins a turn that does not use these sources."""
 
 
 async def shielded(
     begin: Begin, request: ChatRequest, context: RequestContext, shields: Shields
-) -> AsyncGenerator[ChatEvent]:
+) -> AsyncGenerator[events.ChatEvent]:
     """Run a turn behind the shields.
 
     Raises:
         ContentFiltered: the question or a file is an attack.
         SwitchboardError: an error of the turn, or a fault of the check that is not forgiven.
     """
-    async with aclosing(_Turn(begin, request, context, shields).events()) as events:
-        async for event in events:
+    async with aclosing(_Turn(begin, request, context, shields).shown()) as shown:
+        async for event in shown:
             yield event
 
 
@@ -63,22 +53,21 @@ class _Turn:
         self._request = request
         self._context = context
         self._shields = shields
-        self._without = frozenset[DataPoint]()
-        self._seen = set[DataPoint]()
-        self._others = 0
-        """Attacked texts of the request."""
-        self._fault: SwitchboardError | None = None
+        self._without = frozenset[events.DataPoint]()
+        self._seen = set[events.DataPoint]()
+        self._others = set[int | str]()
+        """Attacked texts of the request by their places, and results of tools by the ids of their calls."""
         self._has_begun = False
 
-    async def events(self) -> AsyncGenerator[ChatEvent]:
+    async def shown(self) -> AsyncGenerator[events.ChatEvent]:
         """Yield the events that may go out."""
         asked = asyncio.create_task(self._check_request())
         checks = {asked}
         try:
             for _ in range(_MOST_TIMES):
                 try:
-                    async with aclosing(self._attempt(checks)) as events:
-                        async for event in events:
+                    async with aclosing(self._attempt(checks)) as shown:
+                        async for event in shown:
                             self._has_begun = True
                             yield event
                 except _Again:
@@ -91,17 +80,17 @@ class _Turn:
                 check.cancel()
             await asyncio.gather(*checks, return_exceptions=True)
 
-    async def _attempt(self, checks: set[asyncio.Task[None]]) -> AsyncGenerator[ChatEvent]:
-        held = deque[ChatEvent]()
+    async def _attempt(self, checks: set[asyncio.Task[None]]) -> AsyncGenerator[events.ChatEvent]:
+        held = deque[events.ChatEvent]()
         async with aclosing(self._begin(self._request, self._without)) as turn:
-            event: ChatEvent | None = None
+            event: events.ChatEvent | None = None
             while True:
                 if not (checks and self._shields.enforced):
                     for shown in self._released(held):
                         yield shown
                     event = await anext(turn, None)
                 else:
-                    if sum(len(one.text) for one in held if isinstance(one, TextDelta)) > _LONGEST_HELD:
+                    if sum(len(one.text) for one in held if isinstance(one, events.TextDelta)) > _LONGEST_HELD:
                         await self._settled(checks)
                     pulled = asyncio.ensure_future(anext(turn, None))
                     try:
@@ -115,7 +104,7 @@ class _Turn:
                         pulled.cancel()
                         await asyncio.gather(pulled, return_exceptions=True)
                 self._look_at(event, checks)
-                if event is None or isinstance(event, Finished):
+                if event is None or isinstance(event, events.Finished):
                     await self._settled(checks)
                 if event is None:
                     break
@@ -123,17 +112,21 @@ class _Turn:
         for shown in self._released(held):
             yield shown
 
-    def _released(self, held: deque[ChatEvent]) -> Iterable[ChatEvent]:
+    def _released(self, held: deque[events.ChatEvent]) -> Iterable[events.ChatEvent]:
         while held:
             yield from self._shown(held.popleft())
 
-    def _look_at(self, event: ChatEvent | None, checks: set[asyncio.Task[None]]) -> None:
+    def _look_at(self, event: events.ChatEvent | None, checks: set[asyncio.Task[None]]) -> None:
         """Begin to check the sources that are new."""
-        if isinstance(event, Retrieved | AgentMessage):
+        if isinstance(event, events.Retrieved | events.AgentMessage):
             new = [source for source in dict.fromkeys(_sources(event)) if source not in self._seen]
             self._seen.update(new)
             if new:
                 checks.add(asyncio.create_task(self._check_sources(new)))
+        elif isinstance(event, events.ToolEnded) and event.text == WITHHELD:
+            self._others.add(event.call_id)
+        elif isinstance(event, events.ToolEnded) and not self._shields.enforced:
+            checks.add(asyncio.create_task(self._check_result(event)))
 
     async def _settled(self, checks: set[asyncio.Task[None]]) -> None:
         if checks:
@@ -162,7 +155,7 @@ class _Turn:
         attacks = await self._attacked([text for _, text in prompts], [text for _, text in (*files, *results)])
         places = [at for (at, _), is_attack in zip((*prompts, *files, *results), attacks, strict=True) if is_attack]
         refused = [at for at in places if (*request.messages, *request.steps)[at].role is not Role.TOOL]
-        self._others = len(places)
+        self._others.update(places)
         if refused and self._shields.enforced:
             earlier = tuple(refused) if all(at < len(request.messages) - 1 for at in refused) else ()
             found: Json = {"filtered": True, "detected": True}
@@ -174,12 +167,16 @@ class _Turn:
             self._request = _without_results(request, frozenset(places))
             raise _Again
 
-    async def _check_sources(self, sources: list[DataPoint]) -> None:
+    async def _check_sources(self, sources: list[events.DataPoint]) -> None:
         attacks = await self._attacked([], [source.text for source in sources])
         attacked = frozenset(source for source, is_attack in zip(sources, attacks, strict=True) if is_attack)
         self._without |= attacked
         if attacked:
             raise _Again
+
+    async def _check_result(self, ended: events.ToolEnded) -> None:
+        if any(await self._attacked([], [ended.text])):
+            self._others.add(ended.call_id)
 
     async def _attacked(self, prompts: list[str], documents: list[str]) -> tuple[bool, ...]:
         try:
@@ -187,41 +184,40 @@ class _Turn:
         except SwitchboardError as fault:
             if not self._shields.forgive(fault):
                 raise
-            self._fault = fault
             return (False,) * (len(prompts) + len(documents))
 
-    def _shown(self, event: ChatEvent) -> Iterable[ChatEvent]:
+    def _shown(self, event: events.ChatEvent) -> Iterable[events.ChatEvent]:
         match event:
-            case Retrieved() if self._without and self._shields.enforced:
+            case events.Retrieved() if self._without and self._shields.enforced:
                 yield _without_sources(event, self._without)
-            case CompletionStarted() if self._shields.enforced and not self._fault:
+            case events.CompletionStarted() if self._shields.enforced and not self._shields.fault:
                 results: dict[str, Json] = {"jailbreak": {"filtered": False, "detected": False}}
                 yield replace(event, prompt_filter_results=merged_prompt(results, event.prompt_filter_results))
-            case Finished():
+            case events.Finished():
                 if not self._request.team:
-                    yield ThoughtsAdded((self._thought(),))
+                    yield events.ThoughtsAdded((self._thought(),))
                 yield event
             case _:
                 yield event
 
-    def _thought(self) -> Thought:
-        found = len(self._without) + self._others
-        if self._fault:
-            text = f"Not everything was checked for attacks. {self._fault.message}"
+    def _thought(self) -> events.Thought:
+        found = len(self._without) + len(self._others) + len(self._shields.withheld)
+        if self._shields.fault:
+            text = f"Not everything was checked for attacks. {self._shields.fault.message}"
         elif found:
             text = f"{found} of the texts that were checked hold orders to the model: "
             text += "they are withheld." if self._shields.enforced else "nothing is held back (RAI_MODE)."
         else:
             text = "The question and what the answer is based on are checked, and no attack was found."
         names: list[Json] = [source.sourcepage for source in self._without]
-        return Thought("Prompt Shields", text, {"enforced": self._shields.enforced, "sources": names})
+        return events.Thought("Prompt Shields", text, {"enforced": self._shields.enforced, "sources": names})
 
 
-def _sources(found: Retrieved | AgentMessage) -> Iterable[DataPoint]:
+def _sources(found: events.Retrieved | events.AgentMessage) -> Iterable[events.DataPoint]:
     return (*found.data_points, *(source for thought in found.thoughts for source in thought.quotes))
 
 
-def _without_sources(found: Retrieved, without: frozenset[DataPoint]) -> Retrieved:
+def _without_sources(found: events.Retrieved, without: frozenset[events.DataPoint]) -> events.Retrieved:
     return replace(
         found,
         data_points=tuple(point for point in found.data_points if point not in without),

@@ -6,9 +6,10 @@ A text is asked about once an hour, by its hash: the same passages and earlier q
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from hashlib import sha256
 from itertools import zip_longest
-from typing import Protocol
+from typing import Protocol, Self
 
 from shared.chat_types import PartHealth, Passage, RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
@@ -63,13 +64,24 @@ class Shields:
 
     def __init__(self, service: Resource, timeout: float, *, enforced: bool, allows: bool) -> None:
         self.enforced = enforced
+        self.withheld = set[str]()
+        """Ids of passages that agents found, and their models did not read."""
+        self.fault: SwitchboardError | None = None
+        """Why not all was checked."""
         self._service = service
         self._timeout = timeout
         self._allows = allows
         self._known: dict[_Key, tuple[bool, float]] = {}
 
+    def for_turn(self) -> Self:
+        """Copy the shields for a turn, which begins with no fault; what is known of texts is shared."""
+        shields = copy(self)
+        shields.withheld, shields.fault = set[str](), None
+        return shields
+
     def forgive(self, fault: SwitchboardError) -> bool:
-        """Whether texts pass although their check has this fault; never one that a caller could cause."""
+        """Note a fault; return whether texts pass although their check has it: never if a caller could cause it."""
+        self.fault = fault
         return self._allows and not (self.enforced and isinstance(fault, BadRequest | TooLarge))
 
     async def attacked(
@@ -100,7 +112,9 @@ class Shields:
             if not self.forgive(fault):
                 raise
             return tuple(passages)
-        return tuple(passage for passage, is_attack in zip(passages, attacks, strict=True) if not is_attack)
+        attacked = {passage.id for passage, is_attack in zip(passages, attacks, strict=True) if is_attack}
+        self.withheld |= attacked
+        return tuple(passage for passage in passages if passage.id not in attacked)
 
     async def instead_of(self, result: str, context: RequestContext) -> str | None:
         """Return what a model may read in place of a tool's result; None: the result itself."""

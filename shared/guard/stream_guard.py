@@ -7,7 +7,7 @@ for the results. docs/decisions/0006 says why.
 
 The parts, and where events go:
 
-    turn ─▶ _pull, a task ─▶ ReleaseQueue: text and events in order ─▶ events() ─▶ caller
+    turn ─▶ _pull, a task ─▶ ReleaseQueue: text and events in order ─▶ shown() ─▶ caller
               ├─ reasoning, text, follow-ups ▶ the main Check, which also has the question
               ├─ search query, tool calls ──▶ a Check of its own
               ├─ sources ───────────────────▶ GuardedSources ──▶ a Check
@@ -15,8 +15,8 @@ The parts, and where events go:
 
 `AgentWork` waits for nothing; with `enforce` it goes out without the search query, which a model wrote.
 
-Only `events()` decides what goes out. It asks each `Check` (its `Clearance` counts how much of a text is cleared) and
-`Rules` (what mode and faults mean). `_pull` and every `Check` set `_changed` when something is new, and then `events()`
+Only `shown()` decides what goes out. It asks each `Check` (its `Clearance` counts how much of a text is cleared) and
+`Rules` (what mode and faults mean). `_pull` and every `Check` set `_changed` when something is new, and then `shown()`
 looks at everything anew. It sets `_taken` when the queue has room, so that `_pull` goes on.
 
 The states of a turn with `enforce`:
@@ -37,25 +37,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
+from shared import events
 from shared.chat_types import ChatRequest, RequestContext, Role
 from shared.errors import ContentFiltered
-from shared.events import (
-    AgentMessage,
-    AgentWork,
-    ChatEvent,
-    CompletionStarted,
-    ConsentAsked,
-    Failed,
-    FilterAnnotation,
-    Finished,
-    ReasoningDelta,
-    Retrieved,
-    TextDelta,
-    ThoughtsAdded,
-    ToolEnded,
-    ToolsCalled,
-    ToolStarted,
-)
 from shared.guard import Place, Side
 from shared.guard.chat_payloads import ANSWER, MORE, PromptText, prompt_texts
 from shared.guard.check import Check
@@ -73,17 +57,17 @@ LONGEST_HELD = 256 * 1024
 
 
 async def guard(
-    events: AsyncGenerator[ChatEvent],
+    turn: AsyncGenerator[events.ChatEvent],
     request: ChatRequest,
     context: RequestContext,
     rules: Rules,
     *,
     team: bool = False,
-) -> AsyncGenerator[ChatEvent]:
+) -> AsyncGenerator[events.ChatEvent]:
     """Guard a turn. The turn begins at once, beside the check of the question.
 
     Args:
-        events: The events of the turn.
+        turn: The events of the turn.
         request: The request, whose texts are checked.
         context: The request's context, with its deadline.
         rules: The safety service, and what its results mean.
@@ -94,7 +78,7 @@ async def guard(
         SwitchboardError: an error of the turn; with `enforce` and `block` also the fault of a check.
     """
     # Not made before the first event is asked for: it starts the check of the question.
-    async with aclosing(_GuardedTurn(request, context, rules, team=team).events(events)) as shown:
+    async with aclosing(_GuardedTurn(request, context, rules, team=team).shown(turn)) as shown:
         async for event in shown:
             yield event
 
@@ -103,7 +87,7 @@ async def guard(
 class _Held:
     """An event that waits in the queue."""
 
-    event: ChatEvent
+    event: events.ChatEvent
     """The event."""
     check: Check | None = None
     """Check that has to clear it; None if it only waits for the text before it."""
@@ -132,13 +116,13 @@ class _GuardedTurn:
         self._sources = GuardedSources(rules, new_check)
         self._messages = GuardedMessages(rules, self._main, new_check, context.invocation_id)
         self._prompt_results_shown: Results = {}
-        self._taken_kind: type[TextDelta | ReasoningDelta] = TextDelta
-        self._shown_kind: type[TextDelta | ReasoningDelta] = TextDelta
+        self._taken_kind: type[events.TextDelta | events.ReasoningDelta] = events.TextDelta
+        self._shown_kind: type[events.TextDelta | events.ReasoningDelta] = events.TextDelta
         """What the text at the end of the queue is, and that at its beginning."""
-        self._work: deque[AgentWork] = deque()
+        self._work: deque[events.AgentWork] = deque()
         """What agents do, which may go out now."""
 
-    async def events(self, turn: AsyncGenerator[ChatEvent]) -> AsyncGenerator[ChatEvent]:
+    async def shown(self, turn: AsyncGenerator[events.ChatEvent]) -> AsyncGenerator[events.ChatEvent]:
         """Yield the events that may be shown."""
         self._main.ask(self._prompt)
         if self._is_team:
@@ -163,7 +147,7 @@ class _GuardedTurn:
             checks = [*self._checks, *self._results, *self._sources.checks, *self._messages.checks]
             await asyncio.gather(pulling, *(check.aclose() for check in checks), return_exceptions=True)
 
-    async def _pull(self, turn: AsyncGenerator[ChatEvent]) -> None:
+    async def _pull(self, turn: AsyncGenerator[events.ChatEvent]) -> None:
         """Put the turn's events into the queue, and send what a model wrote to the service."""
         async with aclosing(turn):
             async for event in turn:
@@ -176,46 +160,46 @@ class _GuardedTurn:
                     self._taken.clear()
                     await self._taken.wait()
 
-    def _take_in(self, event: ChatEvent) -> None:  # noqa: C901 (one case an event)
+    def _take_in(self, event: events.ChatEvent) -> None:  # noqa: C901 (one case an event)
         match event:
-            case TextDelta() | ReasoningDelta():
+            case events.TextDelta() | events.ReasoningDelta():
                 if type(event) is not self._taken_kind:
                     self._change_kind(type(event))
                 self._queue.hold_text(event.text)
                 self._main.add(ANSWER, event.text)
-            case AgentMessage():
+            case events.AgentMessage():
                 self._messages.take_in(event)
-            case Retrieved():
+            case events.Retrieved():
                 self._sources.take_in(event)
                 inputs = "\n".join(event.tool_inputs)
                 self._queue.hold(_Held(event, self._check_alone(inputs) if inputs else None))
-            case ToolsCalled():
+            case events.ToolsCalled():
                 written = "\n".join(f"{call.name} {call.arguments}" for call in event.calls)
                 self._queue.hold(_Held(event, self._check_alone(written)))
-            case ToolStarted() | ConsentAsked():
+            case events.ToolStarted() | events.ConsentAsked():
                 self._queue.hold(_Held(event, self._check_alone(_written_in(event))))
-            case ToolEnded():
+            case events.ToolEnded():
                 self._results.append(self._begun(event.text, is_read=self._rules.kind == "rai"))
                 self._queue.hold(_Held(event, self._results[-1]))
-            case Finished():
+            case events.Finished():
                 self._main.add(MORE, "\n".join(event.followup_questions or ()))
                 # In a team's turn `main` only has the question, and was finished when the turn began.
                 if not self._is_team:
                     self._main.finish()
                 self._queue.hold(_Held(event))
-            case CompletionStarted() | FilterAnnotation() | ThoughtsAdded() | Failed():
+            case events.CompletionStarted() | events.FilterAnnotation() | events.ThoughtsAdded() | events.Failed():
                 self._queue.hold(_Held(event))
-            case AgentWork():
+            case events.AgentWork():
                 self._work.append(replace(event, query=None) if self._rules.enforced else event)
             case _:
                 assert_never(event)
 
-    def _change_kind(self, kind: type[TextDelta | ReasoningDelta]) -> None:
+    def _change_kind(self, kind: type[events.TextDelta | events.ReasoningDelta]) -> None:
         """Mark that the text which follows is reasoning, or the answer: to the service they are one text of two lines.
 
         Without the end of the line, two words would be one to it.
         """
-        if self._taken_kind is ReasoningDelta:
+        if self._taken_kind is events.ReasoningDelta:
             self._queue.hold_text("\n")
             self._main.add(ANSWER, "\n")
         self._taken_kind = kind
@@ -238,7 +222,7 @@ class _GuardedTurn:
         check.finish()
         return check
 
-    def _ready(self) -> Iterator[ChatEvent]:
+    def _ready(self) -> Iterator[events.ChatEvent]:
         """Yield what may go out now. Looks anew before each event, since the caller may take long for one."""
         while self._work or self._is_open() or self._prompt_is_clear():
             if self._work:
@@ -263,16 +247,16 @@ class _GuardedTurn:
         return all(self._main.clearance.is_clear(said.place) for said in self._prompt if said.text)
 
     def _may_go(self, held: _Held) -> bool:
-        if isinstance(held.event, Finished):
+        if isinstance(held.event, events.Finished):
             return not self._messages.waiting and all(map(self._rules.passes, self._checks))
         if self._waits_for_sources(held):
             return False
-        if isinstance(held.event, ToolEnded):
+        if isinstance(held.event, events.ToolEnded):
             return not self._rules.enforced or held.check is None or held.check.settled
         return held.check is None or not self._rules.enforced or self._rules.passes(held.check)
 
     def _waits_for_sources(self, held: _Held | None) -> bool:
-        return held is not None and isinstance(held.event, Retrieved) and not self._sources.decided(held.event)
+        return held is not None and isinstance(held.event, events.Retrieved) and not self._sources.decided(held.event)
 
     def _blocking(self) -> Side | None:
         """The side with a blocking result that ends the turn; None if there is none."""
@@ -300,25 +284,25 @@ class _GuardedTurn:
         refused = [place for place, said in enumerate(self._prompt) if said.place in blocked]
         return tuple(refused) if all(place < self._earlier for place in refused) else ()
 
-    def _with_results(self, held: _Held) -> Iterator[ChatEvent]:
+    def _with_results(self, held: _Held) -> Iterator[events.ChatEvent]:
         """Yield the event with the results of its checks."""
         match event := held.event:
-            case ToolEnded() if self._rules.enforced and held.check and not self._rules.passes(held.check):
+            case events.ToolEnded() if self._rules.enforced and held.check and not self._rules.passes(held.check):
                 yield replace(event, text=_WITHHELD)
-            case CompletionStarted() if self._rules.enforced:
+            case events.CompletionStarted() if self._rules.enforced:
                 self._prompt_results_shown = self._rules.results(Side.PROMPT, self._main)
                 results = merged_prompt(self._prompt_results_shown, event.prompt_filter_results)
                 yield replace(event, prompt_filter_results=results)
-            case Retrieved():
+            case events.Retrieved():
                 yield self._sources.shown(event)
-            case TextDelta() | ReasoningDelta():
+            case events.TextDelta() | events.ReasoningDelta():
                 self._shown_kind = type(event)  # of the text that follows
-            case Finished():
+            case events.Finished():
                 yield from self._end(event)
             case _:
                 yield event
 
-    def _end(self, event: Finished) -> Iterator[ChatEvent]:
+    def _end(self, event: events.Finished) -> Iterator[events.ChatEvent]:
         """Yield the thought 'Safety' and the last event, with all results."""
         if event.reason != "consent" and (failure := self._messages.failure):
             raise failure
@@ -328,16 +312,16 @@ class _GuardedTurn:
         if fault := next((check.fault for check in checks if check.fault), None):
             _log.warning("invocation %s: not everything was checked: %s", self._context.invocation_id, fault.message)
         if not self._is_team:
-            yield ThoughtsAdded((self._rules.thought(prompt, answer, *self._checks),))
+            yield events.ThoughtsAdded((self._rules.thought(prompt, answer, *self._checks),))
         if prompt != self._prompt_results_shown:
             event = replace(event, prompt_filter_results=merged_prompt(prompt, event.prompt_filter_results))
         yield replace(event, content_filter_results=merged(answer, event.content_filter_results) or None)
 
 
-def _written_in(event: ToolStarted | ConsentAsked) -> str:
+def _written_in(event: events.ToolStarted | events.ConsentAsked) -> str:
     """Texts of the model, and the server's description of a tool for which a person is asked."""
     match event:
-        case ToolStarted():
+        case events.ToolStarted():
             return f"{event.tool} {event.arguments}"
-        case ConsentAsked():
+        case events.ConsentAsked():
             return "\n".join(f"{call.tool} {call.arguments}\n{call.description}" for call in event.calls)

