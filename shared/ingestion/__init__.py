@@ -2,8 +2,8 @@
 
 `ingest` goes through a folder or through the store, and `comparison` finds what is to be done; `folder` lists and
 reads files, and `bundles` reads them ahead; `changes` writes and deletes one document, in the store and the index;
-`document` makes its entry: chunks of text from `shared.reading`, made into `passages`, and `page_images`.
-`fingerprints` tell which documents are indexed already. The command is `local/index_command.py`.
+`document` makes its entry: chunks of text from `shared.reading`, made into `passages`, `page_images`, and a
+fingerprint, which tells what is indexed already. The command is `local/index_command.py`.
 
 What works with the index, the store or an embedder raises a SwitchboardError if one of them fails now. The entry of a
 document stays as it was, or is marked as unfinished, and the call can be repeated.

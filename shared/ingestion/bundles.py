@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from copy import replace
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
@@ -14,8 +15,15 @@ from pathlib import PurePosixPath
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.errors import SwitchboardError
 from shared.ingestion.comparison import ComparedFile
-from shared.ingestion.document import LoadedDocument, ReadPassages, Target, read_passages, read_plain_texts
-from shared.ingestion.fingerprints import Origin, has_same_content
+from shared.ingestion.document import (
+    LoadedDocument,
+    Origin,
+    ReadPassages,
+    Target,
+    has_same_content,
+    read_passages,
+    read_plain_texts,
+)
 from shared.ingestion.folder import read_file
 from shared.reading import UnreadableError
 from shared.reading.sandbox import PLAIN_TEXT
@@ -36,10 +44,10 @@ class ReadFile:
     """Its name and bytes, and the rights of its copy."""
     fingerprint: str
     """The fingerprint of its entry."""
-    passages: ReadPassages | None
-    """Its passages; None if its entry in the index is up to date."""
     copy: StoredDocument | None
     """What the store has of it."""
+    passages: ReadPassages | None = None
+    """Its passages; None if its entry in the index is up to date."""
 
     @property
     def has_copy(self) -> bool:
@@ -103,27 +111,18 @@ async def _read(bundle: Sequence[ComparedFile], target: Target) -> list[Reading]
     new = [
         file.document
         for found, file in zip(bundle, loaded, strict=True)
-        if isinstance(file, _Loaded) and not has_same_content(found.known, file.fingerprint)
+        if isinstance(file, ReadFile) and not has_same_content(found.known, file.fingerprint)
     ]
     passages = dict(zip((document.name for document in new), await _passages(new, target), strict=True))
-    return [file if isinstance(file, Exception) else file.read(passages) for file in loaded]
+    return [_with_passages(file, passages) for file in loaded]
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A file in memory."""
-
-    document: LoadedDocument
-    fingerprint: str
-    copy: StoredDocument | None
-    """Its copy in the store."""
-
-    def read(self, passages: Mapping[str, ReadPassages | Exception]) -> Reading:
-        """The file with its passages, which are there if it is new or changed."""
-        found = passages.get(self.document.name)
-        if isinstance(found, Exception):
-            return found
-        return ReadFile(self.document, self.fingerprint, found, self.copy)
+def _with_passages(file: Reading, passages: Mapping[str, ReadPassages | Exception]) -> Reading:
+    """A file with its passages, which are there if it is new or changed."""
+    if isinstance(file, Exception):
+        return file
+    found = passages.get(file.document.name)
+    return found if isinstance(found, Exception) else replace(file, passages=found)
 
 
 async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError | None:
@@ -133,7 +132,7 @@ async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError 
         return fault
 
 
-def _load(target: Target, found: ComparedFile, copy: StoredDocument | SwitchboardError | None) -> _Loaded | Exception:
+def _load(target: Target, found: ComparedFile, copy: StoredDocument | SwitchboardError | None) -> Reading:
     """Load a file, and compute the fingerprint of its entry."""
     if isinstance(copy, SwitchboardError):
         return copy
@@ -142,7 +141,7 @@ def _load(target: Target, found: ComparedFile, copy: StoredDocument | Switchboar
     except (UnreadableError, OSError) as fault:
         return fault
     document = LoadedDocument(found.sourcefile, data, Origin.FOLDER, md5_of(data), copy.rights if copy else Rights())
-    return _Loaded(document, target.fingerprint_of(document), copy)
+    return ReadFile(document, target.fingerprint_of(document), copy)
 
 
 async def _passages(documents: Sequence[LoadedDocument], target: Target) -> Sequence[ReadPassages | Exception]:

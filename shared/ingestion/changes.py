@@ -18,8 +18,18 @@ from shared.documents import PENDING, DocumentStore, Rights, StoredDocument, con
 from shared.documents.own import PEOPLE
 from shared.errors import BadRequest, SwitchboardError, Unavailable, Unreadable
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.document import LoadedDocument, ReadPassages, Target, entry_of, indexed, origin_of, read_passages
-from shared.ingestion.fingerprints import Origin, has_same_content, is_from
+from shared.ingestion.document import (
+    LoadedDocument,
+    Origin,
+    ReadPassages,
+    Target,
+    entry_of,
+    has_same_content,
+    indexed,
+    is_from,
+    origin_of,
+    read_passages,
+)
 from shared.ingestion.folder import not_indexed
 from shared.reading import UnreadableError
 from shared.reading.readers import check_size

@@ -21,7 +21,7 @@ from shared.documents import is_name
 from shared.documents.own import PEOPLE
 from shared.errors import Unavailable
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.fingerprints import Origin
+from shared.ingestion.document import Origin
 from shared.ingestion.folder import ClosedFolder, FoundFile
 from shared.retrieval import PassageIndex
 

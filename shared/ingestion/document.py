@@ -1,8 +1,17 @@
-"""What becomes of one document: its passages, their vectors, and images of its pages."""
+"""What becomes of one document: its passages, their vectors, images of its pages, and a fingerprint.
+
+A fingerprint is an origin (`folder:` or `stored:`) and two hashes: one of the document's bytes, and one of its version,
+which the store knows without reading the bytes. Both hashes include everything else that the entry depends on. The
+origin decides who may remove an entry: the ingestion of a folder removes only documents from a folder, and following
+the store removes only documents that others put there. Entries with other fingerprints, or none, belong to others.
+"""
 
 import asyncio
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import batched, chain
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -13,7 +22,6 @@ from shared.documents import DocumentStore, Rights, StoredDocument
 from shared.documents.own import PEOPLE
 from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.fingerprints import Origin, fingerprint, has_version
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
@@ -26,6 +34,19 @@ _EMBEDDING_BATCH = 64
 """Texts in one call of the embedder: with 500 tokens each, well below the limits of services."""
 _EMBEDDING_CALLS = 4
 """Calls of the embedder at the same time."""
+_FORMAT_VERSION = "8"
+"""Version of what readers and splitter make of the same bytes. A new one indexes every document again."""
+_FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
+"""A finished entry. An index may append a note to the fingerprint of an unfinished one."""
+
+
+class Origin(StrEnum):
+    """Where a document came from."""
+
+    FOLDER = "folder"
+    """The ingestion of a folder, which keeps a copy in the store."""
+    STORED = "stored"
+    """Others put it into the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +103,16 @@ class Target:
     def fingerprint_of(self, document: LoadedDocument) -> str:
         """Fingerprint of a document's entry. Takes a while for large documents: call it in a thread."""
         dependencies = self._dependencies(document.name, document.rights)
-        return fingerprint(document.origin, document.data, document.version, dependencies)
+        content = hashlib.sha256(document.data).hexdigest()
+        return f"{document.origin}:{_hash(content, dependencies)}:{_hash(document.version, dependencies)}"
 
     def is_current(self, known: str | None, document: StoredDocument) -> bool:
         """Whether the entry with this fingerprint is up to date. If False, compare the bytes."""
         dependencies = self._dependencies(document.name, document.rights)
-        return has_version(origin_of(document), known, document.version, dependencies)
+        found = _FINGERPRINT.fullmatch(known or "")
+        if found is None or not is_from(origin_of(document), found[0]):
+            return False
+        return found[2] == _hash(document.version, dependencies)
 
     def _dependencies(self, name: str, rights: Rights) -> list[str]:
         """Everything besides the bytes that a document's entry depends on."""
@@ -199,6 +224,17 @@ def origin_of(document: StoredDocument) -> Origin:
     return Origin.FOLDER if document.kept else Origin.STORED
 
 
+def is_from(origin: Origin, known: str) -> bool:
+    """Whether a fingerprint belongs to a document of this origin."""
+    return known.startswith(f"{origin}:")
+
+
+def has_same_content(known: str | None, other: str) -> bool:
+    """Whether two fingerprints stand for the same bytes and dependencies, whatever the origin."""
+    first, second = _FINGERPRINT.fullmatch(known or ""), _FINGERPRINT.fullmatch(other)
+    return first is not None and second is not None and first[1] == second[1]
+
+
 def _suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
@@ -222,3 +258,7 @@ async def _embed(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
 def _first(faults: ExceptionGroup[SwitchboardError]) -> SwitchboardError:
     first = faults.exceptions[0]
     return _first(first) if isinstance(first, ExceptionGroup) else first
+
+
+def _hash(text: str, dependencies: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join((text, _FORMAT_VERSION, *dependencies)).encode()).hexdigest()

@@ -17,8 +17,7 @@ from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.bundles import ReadFile, Reading, bundles_of, read_ahead
 from shared.ingestion.changes import delete, finish, ingest_stored
 from shared.ingestion.comparison import ComparedFile, Comparison, comparing, together
-from shared.ingestion.document import Target, entry_of, indexed
-from shared.ingestion.fingerprints import Origin, is_from
+from shared.ingestion.document import Origin, Target, entry_of, indexed, is_from
 from shared.ingestion.folder import FoundFile, not_indexed
 from shared.reading import UnreadableError
 from shared.retrieval import FileEntry

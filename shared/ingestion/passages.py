@@ -39,11 +39,10 @@ def passages_of(
         date: The day that it states as its own; empty: none.
     """
     cited = [sourcepage(sourcefile, page) for page in pages]
-    prefix = _id_prefix(sourcefile)
     texts = [(page, chunk) for page, of_page in zip(cited, chunks, strict=True) for chunk in of_page]
     return [
         Passage(
-            id=f"{prefix}{number}",
+            id=passage_id(sourcefile, number),
             content=chunk.text,
             sourcepage=page,
             sourcefile=sourcefile,
@@ -83,10 +82,6 @@ def passage_id(sourcefile: str, number: int) -> str:
     It has the form of azure-search-openai-demo: `file-{name}-{hash}-page-{n}`, in which `page` counts passages. The
     hash tells names apart that differ only in characters which an id cannot hold.
     """
-    return f"{_id_prefix(sourcefile)}{number}"
-
-
-def _id_prefix(sourcefile: str) -> str:
     name = _NOT_IN_ID.sub("_", sourcefile)[-_MAX_NAME_IN_ID:]
     digest = hashlib.sha256(sourcefile.encode()).hexdigest()[:_HASH_DIGITS]
-    return f"file-{name}-{digest}-page-"
+    return f"file-{name}-{digest}-page-{number}"

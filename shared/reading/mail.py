@@ -3,7 +3,7 @@
 Source: RFC 5322, and RFC 2046, 5.1.4 for alternatives.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from email import message_from_bytes, policy
 from email.header import decode_header, make_header
@@ -16,6 +16,7 @@ from shared.reading.limits import DOCUMENT_LIMITS, ReadLimitError, ReadLimits, c
 from shared.reading.markup import html_to_markdown
 from shared.reading.packages import MARKUP
 from shared.reading.plain_text import clean, decode
+from shared.reading.readers import READERS, read_all_pages
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_SUFFIX = ".eml"
@@ -28,41 +29,26 @@ _LONGEST_NAME = 200
 _LONGEST_HEADER = 10_000
 """Characters of a header that are read."""
 
-type _ReadAttachment = Callable[[bytes, str], list[Page]]
-"""Reads an attachment: its bytes and the suffix of its name."""
 
-
-def read_mail(
-    data: bytes, read_file: _ReadAttachment, suffixes: Collection[str], limits: ReadLimits = DOCUMENT_LIMITS
-) -> list[Page]:
-    """Read an e-mail (`.eml`) with its attachments, and e-mails that are attached with theirs.
-
-    Args:
-        data: The bytes of the file.
-        read_file: Reads an attachment that is no e-mail.
-        suffixes: The formats that it reads.
-        limits: What the e-mail may hold, with all attachments.
-    """
+def read_mail(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
+    """Read an e-mail (`.eml`) with its attachments, and e-mails that are attached with theirs, within limits."""
     check_limit(data.count(b"\n--"), 10 * limits.parts, "lines that may begin a part")
     message = message_from_bytes(data, policy=policy.compat32)  # newer policies fail on headers of many real e-mails
     if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
         raise UnreadableError("is no e-mail.")
-    reader = _Mail(read_file, suffixes, limits)
-    text = "\n\n".join(reader.mail(message, 0))
-    return [Page(text, left_out=tuple(reader.left_out))]
+    reader = _Mail(limits)
+    return [Page("\n\n".join(reader.mail(message, 0)), left_out=tuple(reader.left_out))]
 
 
 class _Mail:
     """Reads one e-mail, and counts what it holds."""
 
-    def __init__(self, read_file: _ReadAttachment, suffixes: Collection[str], limits: ReadLimits) -> None:
-        self._read_file = read_file
-        self._suffixes = suffixes
+    def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
         self._parts = 0
         self._characters = 0
         self.left_out: list[str] = []
-        """The attachments that are not read."""
+        """The parts that are not read."""
 
     def mail(self, message: Message, mails: int) -> Iterator[str]:
         """The texts of an e-mail that is in so many others."""
@@ -96,7 +82,8 @@ class _Mail:
             text = self._html(part)
         elif kind == "text/plain" or not depth:
             text = decode(_bytes(part), part.get_content_charset())
-        else:  # an invitation, or a picture of the text
+        else:  # an invitation, or a picture in the text
+            self.left_out.append(kind)
             return [], []
         return ([self._counted(text)] if text.strip() else []), []
 
@@ -114,9 +101,9 @@ class _Mail:
             yield f"## Attachment: {name}"
             inner = next(iter(_payload(part)), None)
             yield from self.mail(inner or message_from_bytes(_bytes(part), policy=policy.compat32), mails + 1)
-        elif suffix in self._suffixes:
+        elif suffix in READERS:
             try:
-                pages = self._read_file(_bytes(part), suffix)
+                pages = read_all_pages(_bytes(part), suffix, limits=self._limits)
             except ReadLimitError:
                 raise
             except UnreadableError as unreadable:
@@ -140,9 +127,11 @@ class _Mail:
 
 
 def _alternative(parts: list[Message], texts: list[list[str]]) -> list[str]:
-    """The plain text among alternatives, if there is one; else the first that has text."""
-    ranked = sorted(zip(parts, texts, strict=True), key=lambda pair: pair[0].get_content_type() != "text/plain")
-    return next((found for _, found in ranked if found), list[str]())
+    """The plain text among alternatives, unless another one has most of its words alone."""
+    found = {part.get_content_type() == "text/plain": text for part, text in zip(parts, texts, strict=True) if text}
+    plain, other = found.get(True, []), found.get(False, [])
+    words = set(" ".join(other).split())
+    return plain if plain and 2 * len(words.intersection(" ".join(plain).split())) >= len(words) else other
 
 
 def _payload(part: Message) -> list[Message]:

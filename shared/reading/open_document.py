@@ -11,11 +11,11 @@ from itertools import chain, groupby
 from xml.etree.ElementTree import Element
 
 from shared.reading import Page, UnreadableError
-from shared.reading.equations import equation_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.numbering import Numbering
+from shared.reading.office_parts import equation_text
 from shared.reading.packages import check_markup, local_name, package, parse_xml
-from shared.reading.tables import markdown_table, sheet_text
+from shared.reading.tables import markdown_table, repeat_merged, sheet_text
 
 _CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
 _LEFT_OUT = frozenset(("tracked-changes", "table-of-content", "forms", "annotation-end", "desc", "title", "notes"))
@@ -243,12 +243,13 @@ class _OpenDocument:
         width = max(map(len, rows), default=0)
         self._add(width * len(rows))
         texts = [[text for text, _, _ in row] + [""] * (width - len(row)) for row in rows]
-        for place, row in enumerate(rows):
-            for column, (text, height, across) in enumerate(row):
-                if text and height * across > 1 and across < width:
-                    self._add(min(height, len(rows)) * across)
-                    for merged in texts[place : place + height]:
-                        merged[column : column + across] = [text] * len(merged[column : column + across])
+        merged = (
+            (place, column, height, across)
+            for place, row in enumerate(rows)
+            for column, (text, height, across) in enumerate(row)
+            if text and height * across > 1
+        )
+        repeat_merged(texts, merged, self._limits)
         return texts
 
     def _row(self, row: Element) -> list[_Cell]:
@@ -288,8 +289,5 @@ def _rows_in(table: Element) -> Iterator[Element]:
 
 def _points(length: str) -> float:
     """A length such as `2.5cm`, in whichever unit: all of a file have the same."""
-    found = re.match(r"-?[\d.]{1,20}", length)
-    try:
-        return float(found[0]) if found else 0.0
-    except ValueError:
-        return 0.0
+    found = re.match(r"-?\d{1,20}(?:\.\d{1,20})?", length)
+    return float(found[0]) if found else 0.0

@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
+from itertools import groupby
 from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.pdf_drawing import ruling_lines
 from shared.reading.pdf_layout import Line, layout, lines_of
+from shared.reading.pdf_rules import ruling_lines
 from shared.reading.pdf_tables import find_tables
 from shared.reading.pdf_words import Word
 
@@ -158,13 +159,8 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
 
 def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The characters of a line, split at spaces."""
-    words: list[list[tuple[int, int]]] = [[]]
-    for index, code in run:
-        if code and not chr(code).isspace():
-            words[-1].append((index, code))
-        elif words[-1]:
-            words.append([])
-    return words if words[-1] else words[:-1]
+    parted = groupby(run, key=lambda one: not one[1] or chr(one[1]).isspace())
+    return [[*word] for is_space, word in parted if not is_space]
 
 
 def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], rotation: _Rotation) -> Word:

@@ -18,24 +18,14 @@ from shared.reading.pdf_words import BULLETS, LIST_MARKER, Table, Word
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of text and its box, in points (1/72 inch) from the lower left corner of the page."""
+class Line(Word):
+    """A line of text and its box."""
 
-    text: str
-    left: float
-    right: float
-    bottom: float
-    top: float
     first_word: float
     """Width of its first word, in points."""
     page_height: float
     table: Table | None = None
     """The table of which it is a row."""
-
-    @property
-    def height(self) -> float:
-        """Line height of the font in points; headings have a larger one than the text."""
-        return self.top - self.bottom
 
     @property
     def is_row(self) -> bool:
@@ -108,8 +98,8 @@ def line_of(words: Sequence[Word], page_height: float) -> Line:
     """Make a line of words, at least one; wide gaps between them make cells of a table."""
     heights: Counter[float] = Counter()
     for word in words:
-        heights[round(word.top - word.bottom, 1)] += len(word.text)
-    usual = max(words, key=lambda word: heights[round(word.top - word.bottom, 1)])
+        heights[round(word.height, 1)] += len(word.text)
+    usual = max(words, key=lambda word: heights[round(word.height, 1)])
     line = reduce(
         Line.followed_by,
         (

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
@@ -25,7 +24,7 @@ LIST_MARKER = re.compile(rf"{BULLETS}|\(?\w{{1,3}}[.)]")
 """A list marker alone: a bullet, number or letter."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Word:
     """A word and its box, in points from the lower left corner of the page as it is shown."""
 
@@ -35,44 +34,24 @@ class Word:
     bottom: float
     top: float
 
+    @property
+    def height(self) -> float:
+        """Line height of the font; headings have a larger one than the text."""
+        return self.top - self.bottom
 
-@dataclass(frozen=True)
-class Piece:
+
+@dataclass(frozen=True, slots=True)
+class Piece(Word):
     """Words side by side, up to a gap that may separate two cells."""
 
     words: tuple[Word, ...]
-    line: int
+    line: int = 0
     """Number of the line that it is from."""
 
-    @cached_property
-    def left(self) -> float:
-        """Its left edge."""
-        return min(word.left for word in self.words)
-
-    @cached_property
-    def right(self) -> float:
-        """Its right edge."""
-        return max(word.right for word in self.words)
-
-    @cached_property
-    def bottom(self) -> float:
-        """Its lower edge."""
-        return min(word.bottom for word in self.words)
-
-    @cached_property
-    def top(self) -> float:
-        """Its upper edge."""
-        return max(word.top for word in self.words)
-
-    @cached_property
+    @property
     def height(self) -> float:
-        """Its line height."""
+        """Its line height, at least a point."""
         return max(self.top - self.bottom, 1.0)
-
-    @cached_property
-    def text(self) -> str:
-        """Its words."""
-        return " ".join(word.text for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +69,24 @@ class Table:
 def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:
     """Split a line at the gaps that may separate two cells."""
     gaps = [max(0.0, after.left - before.right, before.left - after.right) for before, after in pairwise(line)]
-    height = max(1.0, median(word.top - word.bottom for word in line))
+    height = max(1.0, median(word.height for word in line))
     spaces = [gap for gap in gaps if gap < CELL_GAP * height]
     widest = max(CELL_GAP * height, _UNLIKE_SPACES * median(spaces) if spaces else 0.0)
     cuts = [place for place, gap in enumerate(gaps, start=1) if gap >= widest]
-    return [Piece(tuple(line[start:end]), number) for start, end in pairwise([0, *cuts, len(line)])]
+    return [piece_of(line[start:end], number) for start, end in pairwise([0, *cuts, len(line)])]
 
 
 def text_lines(words: Sequence[Word]) -> list[Piece]:
     """The lines of a cell, from the top. Words of a line keep the order of the file, which is that of reading."""
     order = {id(word): place for place, word in enumerate(words)}
-    return [Piece(tuple(sorted(row, key=lambda word: order[id(word)])), 0) for row in rows_of(words)]
+    return [piece_of(sorted(row, key=lambda word: order[id(word)])) for row in rows_of(words)]
+
+
+def piece_of(words: Sequence[Word], line: int = 0) -> Piece:
+    """Make a piece of words, at least one."""
+    box = box_around(words)
+    text = " ".join(word.text for word in words)
+    return Piece(text, box.left, box.right, box.bottom, box.top, tuple(words), line)
 
 
 def rows_of(words: Iterable[Word]) -> list[list[Word]]:
@@ -114,27 +100,22 @@ def rows_of(words: Iterable[Word]) -> list[list[Word]]:
     return rows
 
 
-def side_by_side(one: Word | Piece, other: Word | Piece) -> bool:
+def side_by_side(one: Word, other: Word) -> bool:
     """Whether two are at the same height."""
     height = min(one.top - one.bottom, other.top - other.bottom)
     return abs(one.bottom + one.top - other.bottom - other.top) / 2 <= _SAME_LINE * max(height, 1.0)
 
 
-def middle(box: Word | Piece) -> float:
+def middle(box: Word) -> float:
     """Height of the middle of a box."""
     return (box.bottom + box.top) / 2
 
 
-def box_around(boxes: Iterable[Word | Piece]) -> Word:
+def box_around(boxes: Iterable[Word]) -> Word:
     """The box around others, at least one."""
     boxes = [*boxes]
-    return Word(
-        "",
-        min(box.left for box in boxes),
-        max(box.right for box in boxes),
-        min(box.bottom for box in boxes),
-        max(box.top for box in boxes),
-    )
+    left, right = min(box.left for box in boxes), max(box.right for box in boxes)
+    return Word("", left, right, min(box.bottom for box in boxes), max(box.top for box in boxes))
 
 
 def white_columns(pieces: Sequence[Piece], rows: int) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 import codecs
 import re
 import unicodedata
+from functools import partial
 
 from shared.reading import UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
@@ -21,6 +22,18 @@ _DOMAIN_NAME_ENCODINGS = {"punycode", "idna"}
 """Refused: decoding takes quadratic time, and no document is written in them."""
 _ESCAPE = b"\x1b"
 """Seven-bit encodings such as ISO-2022-JP switch alphabets with it; UTF-8 text does not contain it."""
+
+_DETECTED_BYTES = 200_000
+"""Bytes at the start of a file by which its encoding is found."""
+_WEIGHTS = {"cp1252": 1.2, "cp866": 0.6}
+"""How much more, or less, common an encoding is than others."""
+_SIGN = "[¡-©¬-¶¸-º¼-¾×÷─-◿\x80-\x9f\ufffd]"
+_ODD = re.compile(
+    rf"[A-Za-z](?=[Ͱ-\u1fff])|[Ͱ-\u1fff](?=[A-Za-z])|[^\W\d_](?={_SIGN})|{_SIGN}(?=[^\W\d_])|[a-zß-ÿа-я](?=[À-ÞŁА-Я])"
+)
+"""Two alphabets in a word, a sign beside a letter, and a capital letter behind a small one."""
+_ONLY_IN = dict.fromkeys("ąĄ", ("pl", "lt")) | dict.fromkeys("ľĽ", ("sk",)) | dict.fromkeys("ðÐþÞ", ("is",))
+"""Letters that few languages have, and that others get in a wrong encoding."""
 
 _RTF_START = b"{\\rtf"
 _RTF_CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
@@ -105,12 +118,30 @@ def clean(text: str) -> str:
 
 
 def _detect(data: bytes) -> str:
+    """Find the encoding that is likely by the frequency of its letters, and in which they make plausible words."""
     import chardet
 
-    found = chardet.detect(data, encoding_era=chardet.EncodingEra.MODERN_WEB, prefer_superset=True)["encoding"]
-    if found is None:
+    start, best, encoding = data[:_DETECTED_BYTES], 0.0, None
+    detect = partial(chardet.detect_all, start, ignore_threshold=True, compat_names=False)
+    found = detect(encoding_era=chardet.EncodingEra.MODERN_WEB)
+    if not start.isascii():
+        found += detect(include_encodings=["iso8859-2", "iso8859-5", "cp866"])
+    for one in found:
+        if one["encoding"]:
+            name = _ALIASES.get(one["encoding"], one["encoding"])
+            likely = _WEIGHTS.get(name, 1.0) * one["confidence"] * _plausible(start, name, one["language"])
+            best, encoding = max((best, encoding), (likely, name), key=lambda pair: pair[0])
+    if encoding is None:
         raise UnreadableError("is not text in an encoding that is known here; save it as UTF-8.")
-    return found
+    return encoding
+
+
+def _plausible(data: bytes, encoding: str, language: str | None) -> float:
+    """The share of letters outside of ASCII that stand where letters do, and that the language has."""
+    text = data.decode(encoding, "replace")
+    wrong = len(_ODD.findall(text))
+    wrong += sum(text.count(letter) for letter, languages in _ONLY_IN.items() if language not in languages)
+    return max(0.01, 1 - 2 * wrong / max(1, sum(not character.isascii() for character in text)))
 
 
 def _can_decode(data: bytes, encoding: str) -> bool:

@@ -234,12 +234,6 @@ def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Pag
     return [Page(decode(data, charset))]
 
 
-def _read_mail(data: bytes, _charset: str | None, limits: ReadLimits) -> list[Page]:
-    from shared.reading.mail import read_mail
-
-    return read_mail(data, lambda attached, suffix: read_all_pages(attached, suffix, None, limits), READERS, limits)
-
-
 def _read_delimited(data: bytes, charset: str | None, limits: ReadLimits, delimiter: str | None = None) -> list[Page]:
     check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
     return [Page(read_delimited(decode(data, charset), delimiter, limits))]
@@ -266,8 +260,8 @@ READERS: dict[str, _ReadFormat] = {
     **dict.fromkeys((".odt", ".odp", ".ods"), _late("open_document", "read_open_document")),
     ".csv": _read_delimited,
     ".tsv": partial(_read_delimited, delimiter="\t"),
-    ".epub": _late("epub", "read_epub"),
-    ".eml": _read_mail,
+    ".epub": _late("markup", "read_epub"),
+    ".eml": _late("mail", "read_mail"),
     ".rtf": _late("plain_text", "read_rtf"),
 }
 """The reader of each file suffix."""

@@ -106,7 +106,7 @@ def _text(picture: Image.Image) -> str:
         return ""
     pixels = np.ascontiguousarray(np.asarray(_straight(picture.convert("RGB")))[:, :, ::-1])
     boxes = _detected(pixels)
-    if sum(box.top - box.bottom > _UPRIGHT * (box.right - box.left) for box in boxes) * 2 > len(boxes):
+    if sum(box.height > _UPRIGHT * (box.right - box.left) for box in boxes) * 2 > len(boxes):
         pixels = np.ascontiguousarray(np.rot90(pixels))
         boxes = _detected(pixels)
     if _is_upside_down(pixels, boxes):
@@ -142,7 +142,7 @@ def _is_upside_down(pixels: Pixels, boxes: Sequence[Word]) -> bool:
     turned = 0
     asked = sorted(boxes, key=lambda box: box.left - box.right)[:_LINES_ASKED]
     for box in asked:
-        left, right = max(0, int(box.left)), int(min(box.right, box.left + _CHARACTERS_ASKED * (box.top - box.bottom)))
+        left, right = max(0, int(box.left)), int(min(box.right, box.left + _CHARACTERS_ASKED * box.height))
         start = pixels[max(0, int(height - box.top)) : int(height - box.bottom), left:right]
         if start.size:
             found = _engine()(np.ascontiguousarray(start), use_det=False, use_cls=True, use_rec=False)
@@ -159,18 +159,13 @@ def _words(found: RapidOCROutput, height: float) -> list[Word]:
 
 def _box(corners: Pixels, text: str, height: float) -> Word:
     """A box in pixels from the lower left corner."""
-    left, right, top, bottom = (
-        float(corners[:, 0].min()),
-        float(corners[:, 0].max()),
-        float(corners[:, 1].min()),
-        float(corners[:, 1].max()),
-    )
+    (left, top), (right, bottom) = (list(map(float, edge)) for edge in (corners.min(axis=0), corners.max(axis=0)))
     return Word(text.strip(), left, right, height - bottom, height - top)
 
 
 def _lines(texts: Sequence[Word], page_height: float) -> list[Line]:
     """The lines of a page in the order of reading, with a line for each row of a table."""
-    usual = median(text.top - text.bottom for text in texts)
+    usual = median(text.height for text in texts)
     even = [_with_usual_height(text, usual) for text in texts]
     rows = (sorted(row, key=lambda text: text.left) for column in _columns(even) for row in rows_of(column))
     lines = [_single_words(text) for row in rows for text in row]
@@ -178,8 +173,7 @@ def _lines(texts: Sequence[Word], page_height: float) -> list[Line]:
 
 
 def _with_usual_height(text: Word, usual: float) -> Word:
-    height = text.top - text.bottom
-    if abs(height - usual) > _SAME_FONT * usual:
+    if abs(text.height - usual) > _SAME_FONT * usual:
         return text
     center = (text.top + text.bottom) / 2
     return replace(text, bottom=center - usual / 2, top=center + usual / 2)
@@ -198,7 +192,7 @@ def _columns(texts: Sequence[Word]) -> list[list[Word]]:
     for text in texts:
         columns[bisect_right(cuts, text.left)].append(text)
     is_prose = all(
-        median(text.right - text.left for text in column) > _PROSE * median(text.top - text.bottom for text in column)
+        median(text.right - text.left for text in column) > _PROSE * median(text.height for text in column)
         for column in columns
     )
     return columns if is_prose else [list(texts)]
@@ -206,7 +200,7 @@ def _columns(texts: Sequence[Word]) -> list[list[Word]]:
 
 def _single_words(text: Word) -> list[Word]:
     """The words of a text, each with its share of the box."""
-    margin = _MARGIN * (text.top - text.bottom)
+    margin = _MARGIN * text.height
     left = text.left + margin
     width = max(0.0, text.right - margin - left) / len(text.text)
     return [

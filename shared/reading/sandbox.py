@@ -89,8 +89,8 @@ class Sandbox:
             Unavailable: too many files are read now, or no process can be started.
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
-        task = messages.ReadTask(suffix, charset, self._limits)
-        return (await self._run(messages.PagesRead, task, data, kept)).pages
+        work = messages.READS.get(suffix, "read")
+        return await self._run(list[Page], work, data, suffix, charset, self._limits, kept=kept)
 
     @property
     def keeps_readers(self) -> bool:
@@ -110,8 +110,8 @@ class Sandbox:
             UnreadableError: there are more chunks.
             ReadLimitError, Unavailable: as in `read`.
         """
-        task, data = messages.SplitTask([name], limit, terms), msgspec.msgpack.encode(texts)
-        return await self._run(messages.TextsSplit, task, data, self._kept)
+        data = msgspec.msgpack.encode(texts)
+        return await self._run(messages.TextsSplit, "split", data, name, limit, terms, kept=self._kept)
 
     async def split_files(
         self, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
@@ -129,10 +129,10 @@ class Sandbox:
         Raises:
             Unavailable: as in `read`.
         """
-        task = messages.SplitFilesTask(messages.SplitTask([name for name, _ in files], limit, terms), self._limits)
-        data = msgspec.msgpack.encode([file for _, file in files])
+        names, data = [name for name, _ in files], msgspec.msgpack.encode([file for _, file in files])
+        kind = list[messages.TextsSplit | messages.Refused]
         try:
-            found = (await self._run(messages.FilesSplit, task, data, self._kept)).files
+            found = await self._run(kind, "split files", data, names, limit, terms, self._limits, kept=self._kept)
         except ReadLimitError as error:
             if len(files) == 1:
                 return [error]
@@ -142,32 +142,31 @@ class Sandbox:
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
-        return (await self._run(messages.PagesRendered, messages.RenderTask([*numbers]), data)).images
+        return await self._run(list[tuple[int, bytes]], "render", data, numbers)
 
     async def recognize(self, data: bytes, numbers: Sequence[int]) -> list[Page]:
         """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
-        return (await self._run(messages.PagesRead, messages.RecognizeTask([*numbers]), data)).pages
+        return await self._run(list[Page], "recognize", data, numbers)
 
     async def read_api(self, data: bytes, operations: list[str], without: str | None) -> tuple[list[bytes], list[str]]:
         """Read an OpenAPI document: arguments and result of `tools.openapi.read_operations`, errors of `read`."""
-        read = await self._run(messages.ApiRead, messages.ApiTask(operations, without), data)
-        return read.operations, read.problems
+        return await self._run(tuple[list[bytes], list[str]], "read api", data, operations, without)
 
     async def embed(self, texts: Sequence[str], *, questions: bool) -> bytes:
         """Make vectors of texts: as `embedding.embed`, errors of `read`."""
-        task, data = messages.EmbedTask(questions), msgspec.msgpack.encode(texts)
-        return (await self._run(messages.TextsEmbedded, task, data)).vectors
+        return await self._run(bytes, "embed", msgspec.msgpack.encode(texts), questions)
 
     async def aclose(self) -> None:
         """End the readers that are kept."""
         if self._kept:
             await self._kept.aclose()
 
-    async def _run[Reply: messages.Reply](
-        self, kind: type[Reply], task: messages.Task, data: bytes, kept: KeptReaders | None = None
-    ) -> Reply:
-        """Have a reader do a task, which it answers with a reply of this kind, or refuses."""
-        job = messages.Job(task, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
+    async def _run[T](
+        self, kind: type[T], work: str, data: bytes, *arguments: object, kept: KeptReaders | None = None
+    ) -> T:
+        """Have a reader do some work, of which the result is of this kind."""
+        packed = msgspec.Raw(msgspec.msgpack.encode(arguments))
+        job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
         async with self._free_reader():
             try:
                 async with asyncio.timeout(self._seconds):
@@ -176,9 +175,10 @@ class Sandbox:
                 raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, messages.Refused):
             raise _ERRORS[reply.kind](reply.reason)
-        if not isinstance(reply, kind):  # a hostile file has led the reader astray
-            raise UnreadableError("is damaged, or not of the format that its name says.")
-        return reply
+        try:
+            return msgspec.msgpack.decode(reply.result, type=kind)
+        except msgspec.DecodeError:  # a hostile file has led the reader astray
+            raise UnreadableError("is damaged, or not of the format that its name says.") from None
 
     @asynccontextmanager
     async def _free_reader(self) -> AsyncGenerator[None]:

@@ -1,72 +1,13 @@
 """The messages between the app and the processes that read files, as MessagePack. See `sandbox`."""
 
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from shared.reading import Chunk, Page
+from shared.reading import Chunk
 from shared.reading.limits import ReadLimits
 from shared.retrieval import PassageTerms
-
-
-class ReadTask(msgspec.Struct, tag=True, frozen=True):
-    """Read the text of a file."""
-
-    suffix: str
-    """The suffix of its name, such as `.pdf`: a key of `READERS`."""
-    charset: str | None
-    """The encoding that the sender of plain text declared; None if unknown."""
-    limits: ReadLimits
-    """What the file may hold."""
-
-
-class RenderTask(msgspec.Struct, tag=True, frozen=True):
-    """Render pages of a PDF."""
-
-    numbers: list[int]
-    """Page numbers, from 1."""
-
-
-class RecognizeTask(msgspec.Struct, tag=True, frozen=True):
-    """Recognize the text in a scan."""
-
-    numbers: list[int]
-    """Page numbers of a PDF, from 1; empty: the file is an image."""
-
-
-class EmbedTask(msgspec.Struct, tag=True, frozen=True):
-    """Make vectors of texts. The bytes are the texts as MessagePack."""
-
-    questions: bool
-    """Whether they are questions; else they are passages."""
-
-
-class ApiTask(msgspec.Struct, tag=True, frozen=True):
-    """Read an OpenAPI document by `read_operations` of `shared.tools.openapi`, which is above this package."""
-
-    operations: list[str]
-    without: str | None
-
-
-class SplitTask(msgspec.Struct, tag=True, frozen=True):
-    """Split texts into chunks. The bytes are the texts as MessagePack."""
-
-    names: list[str]
-    """The name of the document; of each file in `SplitFilesTask`."""
-    limit: int
-    """Chunks that there may be."""
-    terms: bool
-    """Whether the terms of the chunks are made as well."""
-
-
-class SplitFilesTask(msgspec.Struct, tag=True, frozen=True):
-    """Read files of plain text, and split each. The bytes are a list of the files as MessagePack."""
-
-    split: SplitTask
-    """How to split a file."""
-    limits: ReadLimits
-    """What a file may hold."""
 
 
 class Parsers(IntEnum):
@@ -84,33 +25,45 @@ class Parsers(IntEnum):
     """Nothing of these."""
 
 
-type Single = ReadTask | ApiTask | RenderTask | RecognizeTask | EmbedTask | SplitTask
-"""A task with one result."""
-type Task = Single | SplitFilesTask
+class Work(NamedTuple):
+    """A function that readers call with the bytes of a file and with arguments."""
+
+    module: str
+    function: str
+    arguments: Any
+    """The type of the tuple of arguments."""
+    parsers: Parsers
+    """What it needs."""
+    models: str = ""
+    """The module whose models it needs: they take more memory than a reader of other files may have. Empty: none."""
 
 
-_PARSERS = {".pdf": Parsers.PDF} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), Parsers.TEXT)
-
-
-def parsers_for(task: Task) -> Parsers:
-    """Return what a reader needs for a task."""
-    match task:
-        case ReadTask():
-            return _PARSERS.get(task.suffix, Parsers.ALL)
-        case RenderTask() | RecognizeTask():
-            return Parsers.PDF
-        case SplitTask() | SplitFilesTask():
-            return Parsers.SPLIT
-        case EmbedTask():
-            return Parsers.TEXT
-        case ApiTask():
-            return Parsers.NONE
+_READ = Work("shared.reading.readers", "read_all_pages", tuple[str, str | None, ReadLimits], Parsers.ALL)
+_SERVER, _EMBEDDING, _RECOGNITION = (
+    f"shared.reading.{name}" for name in ("sandbox_server", "embedding", "recognition")
+)
+WORK = {
+    "read": _READ,
+    "read pdf": _READ._replace(parsers=Parsers.PDF),
+    "read text": _READ._replace(parsers=Parsers.TEXT),
+    "render": Work("shared.reading.pdf", "render_pages", tuple[list[int]], Parsers.PDF),
+    "split": Work(_SERVER, "split", tuple[str, int, bool], Parsers.SPLIT),
+    "split files": Work(_SERVER, "split_files", tuple[list[str], int, bool, ReadLimits], Parsers.SPLIT),
+    "recognize": Work(_RECOGNITION, "recognize", tuple[list[int]], Parsers.PDF, _RECOGNITION),
+    "embed": Work(_EMBEDDING, "embed", tuple[bool], Parsers.TEXT, _EMBEDDING),
+    "read api": Work(_SERVER, "read_api", tuple[list[str], str | None], Parsers.NONE, "shared.tools.openapi"),
+}
+"""All that readers do."""
+READS = {".pdf": "read pdf"} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), "read text")
+"""By the suffix of a file, the work that reads it, where that is not `read`."""
 
 
 class Job(msgspec.Struct, frozen=True):
     """What the app sends to a reader; the bytes of the file follow."""
 
-    task: Task
+    work: str
+    """A key of `WORK`."""
+    arguments: msgspec.Raw
     size: int
     """Bytes of the file."""
     memory: int
@@ -121,19 +74,6 @@ class Job(msgspec.Struct, frozen=True):
     """Whether the reader waits for another job afterwards, instead of ending."""
 
 
-class PagesRead(msgspec.Struct, tag=True, frozen=True):
-    """The pages of a file."""
-
-    pages: list[Page]
-
-
-class ApiRead(msgspec.Struct, tag=True, frozen=True):
-    """What `read_operations` returns."""
-
-    operations: list[bytes]
-    problems: list[str]
-
-
 class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     """The chunks of texts."""
 
@@ -142,22 +82,9 @@ class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     chunks: list[list[Chunk]]
     """Of each text."""
     terms: list[PassageTerms] | None
-    """The terms of each chunk, of all texts in order; None: the task did not want them."""
+    """The terms of each chunk, of all texts in order; None: the job did not want them."""
     date: str = ""
     """The day that the document states as its own; empty where it was read before."""
-
-
-class PagesRendered(msgspec.Struct, tag=True, frozen=True):
-    """Page numbers, each with its image as JPEG."""
-
-    images: list[tuple[int, bytes]]
-
-
-class TextsEmbedded(msgspec.Struct, tag=True, frozen=True):
-    """The vectors of texts."""
-
-    vectors: bytes
-    """All of them, one after another, as 32-bit floats."""
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):
@@ -168,10 +95,10 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     """Names the error that the app raises."""
 
 
-class FilesSplit(msgspec.Struct, tag=True, frozen=True):
-    """The result for each file."""
+class Done(msgspec.Struct, tag=True, frozen=True):
+    """What the function returned."""
 
-    files: list[TextsSplit | Refused]
+    result: msgspec.Raw
 
 
-type Reply = PagesRead | ApiRead | TextsSplit | FilesSplit | PagesRendered | TextsEmbedded | Refused
+type Reply = Done | Refused

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from functools import cache
 from threading import Lock
 
 import msgspec
@@ -36,7 +37,7 @@ class _Server:
         models: The module whose models its forks need; empty: none.
     """
 
-    def __init__(self, models: str = "") -> None:
+    def __init__(self, models: str) -> None:
         self._code = _SERVER_CODE.format(models)
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -91,24 +92,20 @@ class _Server:
         self._control = self._process = None
 
 
-_SERVER = _Server()
-_OF_TASKS: dict[type[messages.Task], _Server] = {
-    messages.RecognizeTask: _Server("shared.reading.recognition"),
-    messages.ApiTask: _Server("shared.tools.openapi"),
-    messages.EmbedTask: _Server("shared.reading.embedding"),
-}
-"""Apart, since their libraries and models take more memory than a reader of other files may have."""
-for _server in (_SERVER, *_OF_TASKS.values()):
-    atexit.register(_server.end)
+@cache
+def _server_with(models: str) -> _Server:
+    server = _Server(models)
+    atexit.register(server.end)
+    return server
 
 
 @asynccontextmanager
-async def reader(parsers: messages.Parsers, server: _Server = _SERVER) -> AsyncGenerator[socket.socket]:
+async def reader(parsers: messages.Parsers, models: str = "") -> AsyncGenerator[socket.socket]:
     """Start a reader, which has ended when the block is left, and yield the connection to it.
 
     Args:
         parsers: What it has to have imported.
-        server: Starts it.
+        models: The module whose models it has; empty: none.
 
     Raises:
         Unavailable: no process can be started now.
@@ -122,7 +119,9 @@ async def reader(parsers: messages.Parsers, server: _Server = _SERVER) -> AsyncG
             ours.setblocking(False)
             try:
                 # Shielded: a call that is cancelled before a thread is free would never close its end.
-                start = asyncio.get_running_loop().run_in_executor(None, server.start_reader, theirs, parsers)
+                start = asyncio.get_running_loop().run_in_executor(
+                    None, _server_with(models).start_reader, theirs, parsers
+                )
                 await asyncio.shield(start)
                 process = int.from_bytes(await _receive(ours, 8))
             except (OSError, EOFError):  # the server has ended before it could start the reader
@@ -135,7 +134,8 @@ async def reader(parsers: messages.Parsers, server: _Server = _SERVER) -> AsyncG
 
 async def serve_once(job: messages.Job, data: bytes) -> messages.Reply:
     """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
-    async with reader(messages.parsers_for(job.task), _OF_TASKS.get(type(job.task), _SERVER)) as connection:
+    work = messages.WORK[job.work]
+    async with reader(work.parsers, work.models) as connection:
         return await serve(connection, job, data)
 
 
@@ -197,43 +197,30 @@ class KeptReaders:
     """Readers that do one job after another, so that a job waits neither for a process nor for what it has to load."""
 
     def __init__(self) -> None:
-        self._idle: list[_KeptReader] = []
+        self._idle: list[tuple[socket.socket, AsyncExitStack, int]] = []
+        """The connection to each, what ends it, and the bytes of all jobs that it has done."""
 
     async def serve(self, job: messages.Job, data: bytes) -> messages.Reply:
         """Have a reader do a job, a new one if none is idle. Errors are those of `reader` and `serve`."""
         while self._idle:
             # An idle reader may have ended meanwhile. If this job ends readers, a new one shows it.
             with suppress(ReadLimitError):
-                return await self._serve(self._idle.pop(), job, data)
-        return await self._serve(await _KeptReader.start(), job, data)
+                return await self._serve(*self._idle.pop(), job, data)
+        process = AsyncExitStack()
+        return await self._serve(
+            await process.enter_async_context(reader(messages.Parsers.SPLIT)), process, 0, job, data
+        )
 
     async def aclose(self) -> None:
         """End all readers that are idle."""
         while self._idle:
-            await self._idle.pop().aclose()
+            await self._idle.pop()[1].aclose()
 
-    async def _serve(self, kept: "_KeptReader", job: messages.Job, data: bytes) -> messages.Reply:
-        async with AsyncExitStack() as ending:
-            ending.push_async_callback(kept.aclose)
-            reply = await serve(kept.connection, job, data)
-            kept.served += len(data)
-            if kept.served < _MAX_KEPT_BYTES:
-                ending.pop_all()
-                self._idle.append(kept)
+    async def _serve(
+        self, connection: socket.socket, process: AsyncExitStack, served: int, job: messages.Job, data: bytes
+    ) -> messages.Reply:
+        async with process:
+            reply = await serve(connection, job, data)
+            if (served := served + len(data)) < _MAX_KEPT_BYTES:
+                self._idle.append((connection, process.pop_all(), served))
         return reply
-
-
-class _KeptReader:
-    """A process that reads, and the connection to it."""
-
-    def __init__(self, connection: socket.socket, process: AsyncExitStack) -> None:
-        self.connection = connection
-        self.aclose = process.aclose
-        self.served = 0
-        """Bytes of all jobs that it has done."""
-
-    @staticmethod
-    async def start() -> "_KeptReader":
-        async with AsyncExitStack() as process:
-            connection = await process.enter_async_context(reader(messages.Parsers.SPLIT))
-            return _KeptReader(connection, process.pop_all())

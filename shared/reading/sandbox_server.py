@@ -20,7 +20,7 @@ import msgspec
 
 from shared.reading import UnreadableError
 from shared.reading import sandbox_messages as messages
-from shared.reading.limits import ReadLimitError
+from shared.reading.limits import ReadLimitError, ReadLimits
 from shared.runtime.features import is_there
 
 _TEXT = (
@@ -32,7 +32,6 @@ _TEXT = (
 )
 _PDF = ("shared.reading.pdf",)
 _OTHERS = (
-    "shared.reading.epub",
     "shared.reading.mail",
     "shared.reading.markup",
     "shared.reading.open_document",
@@ -137,12 +136,10 @@ def _restrict(job: messages.Job) -> None:
 
 
 def _run(job: messages.Job, data: bytes) -> messages.Reply:
-    task = job.task
-    if isinstance(task, messages.SplitFilesTask):
-        files = msgspec.msgpack.decode(data, type=list[bytes])
-        named = zip(task.split.names, files, strict=True)
-        return messages.FilesSplit([_refusing(partial(_split_file, task, name, file)) for name, file in named])
-    return _refusing(partial(_done, task, data))
+    work = messages.WORK[job.work]
+    function = getattr(import_module(work.module), work.function)
+    arguments = msgspec.msgpack.decode(job.arguments, type=work.arguments)
+    return _refusing(lambda: messages.Done(msgspec.Raw(msgspec.msgpack.encode(function(data, *arguments)))))
 
 
 def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
@@ -156,52 +153,43 @@ def _refusing[T](work: Callable[[], T]) -> T | messages.Refused:
         return messages.Refused("takes too much memory to read; split it.", "limit")
 
 
-def _done(task: messages.Single, data: bytes) -> messages.Reply:
-    match task:
-        case messages.EmbedTask():
-            from shared.reading.embedding import embed
-
-            texts = msgspec.msgpack.decode(data, type=list[str])
-            return messages.TextsEmbedded(embed(texts, questions=task.questions))
-        case messages.RenderTask():
-            from shared.reading.pdf import render_pages
-
-            return messages.PagesRendered(render_pages(data, task.numbers))
-        case messages.RecognizeTask():
-            from shared.reading.recognition import recognize
-
-            return messages.PagesRead(recognize(data, task.numbers))
-        case messages.ApiTask():
-            try:
-                read = import_module("shared.tools.openapi").read_operations(data, task.operations, task.without)
-            except ValueError:
-                raise UnreadableError("is no OpenAPI document.") from None
-            return messages.ApiRead(*read)
-        case messages.SplitTask():
-            return _split(task, task.names[0], msgspec.msgpack.decode(data, type=list[str]))
-        case messages.ReadTask():
-            from shared.reading.readers import read_all_pages
-
-            return messages.PagesRead(read_all_pages(data, task.suffix, task.charset, task.limits))
+def read_api(data: bytes, operations: list[str], without: str | None) -> tuple[list[bytes], list[str]]:
+    """Read an OpenAPI document by `read_operations` of `shared.tools.openapi`, which is above this package."""
+    try:
+        return import_module("shared.tools.openapi").read_operations(data, operations, without)
+    except ValueError:
+        raise UnreadableError("is no OpenAPI document.") from None
 
 
-def _split_file(task: messages.SplitFilesTask, name: str, file: bytes) -> messages.TextsSplit:
+def split_files(
+    data: bytes, names: list[str], limit: int, terms: bool, limits: ReadLimits
+) -> list[messages.TextsSplit | messages.Refused]:
+    """Read files of plain text, a list of them as MessagePack, and split each. See `Sandbox.split_files`."""
     from shared.reading.readers import read_pages
 
-    pages = read_pages(file, Path(name).suffix.lower(), limits=task.limits)
-    return _split(task.split, name, [page.text for page in pages], pages[0].date)
+    def split_one(name: str, file: bytes) -> messages.TextsSplit:
+        pages = read_pages(file, Path(name).suffix.lower(), limits=limits)
+        return _split(name, [page.text for page in pages], limit, pages[0].date, terms=terms)
+
+    files = msgspec.msgpack.decode(data, type=list[bytes])
+    return [_refusing(partial(split_one, name, file)) for name, file in zip(names, files, strict=True)]
 
 
-def _split(task: messages.SplitTask, name: str, texts: list[str], date: str = "") -> messages.TextsSplit:
+def split(data: bytes, name: str, limit: int, terms: bool) -> messages.TextsSplit:
+    """Split texts, a list of them as MessagePack. See `Sandbox.split`."""
+    return _split(name, msgspec.msgpack.decode(data, type=list[str]), limit, terms=terms)
+
+
+def _split(name: str, texts: list[str], limit: int, date: str = "", *, terms: bool) -> messages.TextsSplit:
     from shared.reading.chunks import chunks_of, title_of
 
-    title, chunks, terms = title_of(texts), chunks_of(texts, task.limit), None
-    if task.terms:
+    title, chunks, found = title_of(texts), chunks_of(texts, limit), None
+    if terms:
         from shared.retrieval.sqlite.passage_terms import context_of, terms_of_file
 
         every = chain.from_iterable(chunks)
-        terms = terms_of_file([(one.table_head + one.text, context_of(name, title, one.headings)) for one in every])
-    return messages.TextsSplit(title, chunks, terms, date)
+        found = terms_of_file([(one.table_head + one.text, context_of(name, title, one.headings)) for one in every])
+    return messages.TextsSplit(title, chunks, found, date)
 
 
 def _receive(connection: int, size: int) -> bytearray:

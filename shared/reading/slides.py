@@ -16,7 +16,7 @@ from shared.reading import Page
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.office_parts import chart_text, comments_of
 from shared.reading.packages import check_markup, package, texts_of
-from shared.reading.tables import markdown_table
+from shared.reading.tables import markdown_table, repeat_merged
 
 _TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}
 _LISTS = {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BODY}
@@ -105,10 +105,11 @@ def _list(frame: TextFrame) -> str:
 def _table(table: Table) -> str:
     """A table; the text of merged cells is repeated in each of them, so that every row and column has its label."""
     rows = [[cell.text for cell in row.cells] for row in table.rows]
-    for number, row in enumerate(table.rows):
-        for column, cell in enumerate(row.cells):
-            if cell.is_merge_origin:
-                for merged in rows[number : number + cell.span_height]:
-                    width = len(merged[column : column + cell.span_width])
-                    merged[column : column + width] = [cell.text] * width
+    merged = (
+        (number, column, cell.span_height, cell.span_width)
+        for number, row in enumerate(table.rows)
+        for column, cell in enumerate(row.cells)
+        if cell.is_merge_origin
+    )
+    repeat_merged(rows, merged)
     return markdown_table(rows)

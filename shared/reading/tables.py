@@ -9,8 +9,8 @@ from itertools import groupby, islice
 
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 
-_DELIMITERS = (",", ";", "\t", "|")
-"""In the order in which they are preferred."""
+_DELIMITERS = (";", "\t", "|", ",")
+"""The comma comes last: it is also in dates, names and numbers."""
 _SAMPLE_LENGTH = 64 * 1024
 """Characters at the start of a file that show its delimiter."""
 _SAMPLE_ROWS = 50
@@ -44,6 +44,21 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([f"| {' | '.join(header)} |", f"|{' --- |' * width}", *written])
 
 
+def repeat_merged(
+    rows: Sequence[list[str]], merged: Iterable[tuple[int, int, int, int]], limits: ReadLimits = DOCUMENT_LIMITS
+) -> None:
+    """Repeat the text of merged cells in each of them, so that every row and column has its label.
+
+    Each is given as row, column, height and width. Those as wide as the table are titles, which are not repeated.
+    """
+    filled = 0
+    for top, left, height, width in merged:
+        for row in rows[top : top + height] if width < max(len(rows[top]), 2) else ():
+            filled += len(row[left : left + width])
+            check_limit(filled, limits.cells, "merged cells")
+            row[left : left + width] = [rows[top][left]] * len(row[left : left + width])
+
+
 def sheet_text(name: str, rows: Sequence[list[str]]) -> str:
     """The text of a sheet: its name, and the tables and titles on it; empty if there are none."""
     blocks = [text for block in _blocks(rows) for text in _block_texts(block)]
@@ -64,7 +79,7 @@ def read_delimited(text: str, delimiter: str | None = None, limits: ReadLimits =
     delimiter = delimiter or _found_delimiter(text)
     if not delimiter:
         return text
-    return markdown_table(_counted(csv.reader(StringIO(text, newline=""), delimiter=delimiter), limits))
+    return markdown_table(_counted(_values(text, delimiter), limits))
 
 
 def _counted(rows: Iterable[list[str]], limits: ReadLimits) -> Iterator[list[str]]:
@@ -75,15 +90,20 @@ def _counted(rows: Iterable[list[str]], limits: ReadLimits) -> Iterator[list[str
         yield row
 
 
+def _values(text: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+
+
 def _found_delimiter(text: str) -> str | None:
-    """The delimiter with which most of the first rows have the same number of values, more than one."""
-    best, found = 0.0, None
+    """The delimiter with which most of the first rows have the same number of values, the most of them."""
+    best, found = (0.0, 0.0), None
     for delimiter in _DELIMITERS:
-        rows = csv.reader(StringIO(text[:_SAMPLE_LENGTH], newline=""), delimiter=delimiter)
-        widths = [len(row) for row in islice(rows, _SAMPLE_ROWS) if row]
+        widths = [len(row) for row in islice(_values(text[:_SAMPLE_LENGTH], delimiter), _SAMPLE_ROWS) if row]
         width, times = max(Counter(widths).items(), key=lambda pair: pair[1], default=(0, 0))  # imports nothing late
-        if width > 1 and times / len(widths) > best:
-            best, found = times / len(widths), delimiter
+        # Prices in two columns have three values between commas.
+        likely = (times / max(len(widths), 1), (width - 1) / (2 if delimiter == "," else 1))
+        if width > 1 and likely > best:
+            best, found = likely, delimiter
     return found
 
 

@@ -18,7 +18,7 @@ from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.number_formats import format_code, plain_number, shown_number
 from shared.reading.office_parts import chart_text, comments_of, read_part, related
 from shared.reading.packages import OLE_FILE, check_markup, package, parse_xml
-from shared.reading.tables import sheet_text
+from shared.reading.tables import repeat_merged, sheet_text
 
 type _Value = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 type _Formats = dict[tuple[int, int], str]
@@ -64,7 +64,12 @@ def _sheet_text(
         [_cell_text(value, formats_of_cells.get((top + row, left + column))) for column, value in enumerate(values)]
         for row, values in enumerate(sheet.to_python())
     ]
-    _repeat_merged(rows, sheet, limits)
+    inside = (
+        (first_row - top, first_column - left, last_row - first_row + 1, last_column - first_column + 1)
+        for (first_row, first_column), (last_row, last_column) in sheet.merged_cell_ranges or ()
+        if top <= first_row < top + len(rows) and left <= first_column
+    )
+    repeat_merged(rows, inside, limits)
     return sheet_text(sheet.name, rows)
 
 
@@ -83,25 +88,6 @@ def _cell_text(value: _Value, code: str | None) -> str:
             return value.isoformat()
         case _:
             return str(value)
-
-
-def _repeat_merged(rows: list[list[str]], sheet: calamine.CalamineSheet, limits: ReadLimits) -> None:
-    """Repeat the text of merged cells in each of them, so that every row and column has its label.
-
-    Cells as wide as the sheet are titles, which are not repeated.
-    """
-    top, left = sheet.start or (0, 0)
-    filled = 0
-    for (first_row, first_column), (last_row, last_column) in sheet.merged_cell_ranges or ():
-        height, width = range(max(first_row - top, 0), last_row - top + 1), last_column - first_column + 1
-        if first_row < top or first_column < left or first_row - top >= len(rows) or width >= sheet.width > 1:
-            continue
-        text = rows[first_row - top][first_column - left]
-        for row in rows[height.start : height.stop]:
-            last = min(last_column - left + 1, len(row))
-            filled += last - (first_column - left)
-            check_limit(filled, limits.cells, "merged cells")
-            row[first_column - left : last] = [text] * (last - (first_column - left))
 
 
 def _formats_of_sheets(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, _Formats]:

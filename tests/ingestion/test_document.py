@@ -14,8 +14,7 @@ from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion.changes import ingest_stored
-from shared.ingestion.document import LoadedDocument, Target, read_passages
-from shared.ingestion.fingerprints import Origin
+from shared.ingestion.document import LoadedDocument, Origin, Target, read_passages
 from shared.ingestion.page_images import PageImages
 from shared.reading import UnreadableError
 from shared.reading.sandbox import sandbox_for_documents, sandbox_for_own_documents

@@ -18,8 +18,7 @@ from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion import Outcome
 from shared.ingestion.comparison import comparing
-from shared.ingestion.document import Target
-from shared.ingestion.fingerprints import Origin
+from shared.ingestion.document import Origin, Target
 from shared.ingestion.folder import FoundFile
 from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents

@@ -14,6 +14,9 @@ from shared.reading.readers import read_pages
 GERMAN = "Für Beschäftigte gilt: Größere Pausen kosten 30 € – „heute“ wie übermorgen."
 FRENCH = "L'assurance santé des employés est payée à moitié. Où est-ce écrit ? Déjà vu, garçon."
 POLISH = "Pracownicy mają prawo do dwudziestu pięciu dni urlopu. Zażółć gęślą jaźń."
+ITALIAN = "Città;Quantità;Perché\nForlì;3;è più vicino\nCantù;5;c'è posto"
+CZECH = "Vaše žádost je příliš dlouhá. Žák píše úkol každý den večer."
+GREEK = "Άδεια: οι εργαζόμενοι δικαιούνται είκοσι πέντε ημέρες."
 RUSSIAN = "Отпуск составляет двадцать пять дней в году для всех сотрудников."
 JAPANESE = "従業員は年間二十五日の休暇を取ることができます。会社が保険料を支払います。"
 
@@ -25,8 +28,11 @@ JAPANESE = "従業員は年間二十五日の休暇を取ることができま�
         *((GERMAN, encoding) for encoding in ("utf-8-sig", "utf-16", "utf-32", "cp1252")),
         *((FRENCH, encoding) for encoding in ("cp1252", "latin-1")),
         *(("Grüße aus Köln", encoding) for encoding in ("cp1252", "latin-1")),
-        *((POLISH, encoding) for encoding in ("cp1250",)),
-        *((RUSSIAN, encoding) for encoding in ("cp1251", "koi8-r")),
+        *((text, "cp1252") for text in (ITALIAN, "Martedì è chiuso perché c'è la riunione", "La mañana es buena.")),
+        *((text, "cp1252") for text in ("Où est-ce écrit ?", "A reunião é às nove, não às dez.")),
+        *((text, encoding) for text in (POLISH, CZECH) for encoding in ("cp1250", "iso8859-2")),
+        (GREEK, "cp1253"),
+        *((RUSSIAN, encoding) for encoding in ("cp1251", "koi8-r", "cp866", "iso8859-5")),
         *((JAPANESE, encoding) for encoding in ("shift-jis", "euc-jp", "iso2022-jp")),
         *((GERMAN, encoding) for encoding in ("utf-16-le", "utf-16-be")),
     ],
