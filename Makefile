@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-COMMANDS := help run index sync api-key test unit nightly coverage newest live bench eval feedback person soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+COMMANDS := help run index sync api-key test unit nightly coverage newest live bench eval feedback person audit soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 .PHONY: $(COMMANDS)
 
 # A slip is an error before anything runs: a word that is no command, such as a folder without DOCS=, and a name that neither
@@ -82,6 +82,9 @@ feedback: setup ## write what callers said of answers as questions: make feedbac
 
 person: setup ## export or delete what is kept of a person: make person ID=name OUT=person.zip; make person ID=name ERASE=1
 	@$(PYTHON) -m local.person_command "$(ID)" $(if $(ERASE),--erase,--out "$(OUT)")
+
+audit: setup ## print the audit record: make audit SINCE=2026-11-27 WHO=key:name
+	@$(PYTHON) -m local.audit_command $(if $(SINCE),--since "$(SINCE)") $(if $(WHO),--who "$(WHO)")
 
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

@@ -21,8 +21,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import apsw
 import msgspec
+from azure.core.exceptions import AzureError
 
 from local import HostError
+from local.audit_command import open_hours, without_texts
 from local.settings_of_commands import read_settings
 from shared.chat_types import Caller
 from shared.documents import DocumentReader, StoredDocument
@@ -33,7 +35,7 @@ from shared.history.sharing import link_of, stop_sharing
 from shared.ingestion import changes
 from shared.ingestion.document import Target
 from shared.outbound.sqlite_file import BUSY_MILLISECONDS
-from shared.parts import build_runs, build_service, open_history, open_target
+from shared.parts import build_runs, build_service, open_audit, open_history, open_target
 from shared.runs import records
 from shared.runs.claim import read_request, read_result, read_state
 from shared.runs.registry import Runs
@@ -120,6 +122,7 @@ async def _export(caller: Caller, settings: Settings, out: Path) -> int:
     partial.replace(out)
     counts = {"chats": len(chats), "answers": len(answers), "runs": len(runs), "documents": len(documents)}
     print(f"{owner}: {_told(counts)} -> {out}")
+    await _in_audit("exported", caller, settings)
     return 0 if any(counts.values()) else 1
 
 
@@ -149,6 +152,9 @@ async def _erase(caller: Caller, settings: Settings) -> int:
         if not any((left := await _delete_all(caller, stores)).values()):
             await asyncio.to_thread(_empty_logs, settings.data_dir)
             print(f"{caller.id}: deleted {_told(deleted)}. Nothing is left.")
+            if settings.audit != "off":
+                await _in_audit("erased", caller, settings)
+                await _clear_audit(caller, settings)
             return 0 if any(deleted.values()) else 1
         deleted = {kind: deleted[kind] + count for kind, count in left.items()}
     print(f"{caller.id}: deleted {_told(deleted)}. More comes meanwhile: take the sign-in away, and run it again.")
@@ -175,6 +181,21 @@ async def _delete_all(caller: Caller, stores: _Stores) -> dict[str, int]:
     for document in documents:
         await changes.delete(document.name, document, target)
     return {"chats": len(chats), "answers": len(answers), "runs": len(runs), "documents": len(documents)}
+
+
+async def _in_audit(act: str, caller: Caller, settings: Settings) -> None:
+    if audit := open_audit(settings):
+        await audit.write("act", caller.id or "", act=act, path="make person")
+
+
+async def _clear_audit(caller: Caller, settings: Settings) -> None:
+    """Take a person's texts out of the audit record, where it can be changed."""
+    try:
+        count = await without_texts(open_hours(settings), caller.id or "")
+    except (OSError, AzureError) as error:
+        print(f"The audit record keeps its texts: it cannot be changed ({type(error).__name__}).")
+    else:
+        print(f"Of {count:,} lines of the audit record the texts are gone. What is of this hour: run it again later.")
 
 
 def _empty_logs(folder: Path) -> None:

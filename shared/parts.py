@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shared.agents.definitions import Agents, load_agents
+from shared.audit import Audit
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.documents import DocumentStore, LateDocuments
@@ -109,9 +110,19 @@ def build_service(settings: Settings) -> Service:
         tool_servers=_tool_servers(agents, settings, tokens),
         caller_tokens=tokens,
         verdicts=verdicts,
+        audit=open_audit(settings),
         shields=_shields(settings),
     )
     return _traced(service, tracing) if tracing else service
+
+
+def open_audit(settings: Settings) -> Audit | None:
+    """Open the audit record; None if it is off."""
+    if settings.audit == "off":
+        return None
+    from shared.audit.stores import open_store
+
+    return Audit(open_store(settings), texts=settings.audit == "texts", required=settings.audit_on_error == "block")
 
 
 def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]:

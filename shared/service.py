@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shared.agents.definitions import AgentDefinition, Agents
+from shared.audit import Audit
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.chat_types import PartHealth
@@ -70,6 +71,8 @@ class Service(msgspec.Struct, frozen=True):
     """Keeps the calls of a run; None: this is no run's."""
     verdicts: VerdictStore | None = None
     """Keeps what callers say of answers; None if no chats are kept."""
+    audit: Audit | None = None
+    """Writes the audit record; None if it is off."""
     shields: "Shields | None" = None
     """Looks for orders to the model in what it reads; None if they are off."""
 

@@ -147,6 +147,7 @@ agents
 tools
 telemetry
 budgets
+audit
 core
 ingestion
 guard

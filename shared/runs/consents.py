@@ -6,6 +6,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Protocol
 
+from shared.audit import Audit
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
@@ -46,9 +47,11 @@ class Consents:
         store: Keeps the runs and their calls.
         start: Lets a run go on that nobody runs, in this process or elsewhere.
         stop: Stops a run of an owner.
+        audit: Records who decides; None: nobody does.
     """
 
-    def __init__(self, store: ObjectStore, start: _StartAgain, stop: _Stop) -> None:
+    def __init__(self, store: ObjectStore, start: _StartAgain, stop: _Stop, audit: Audit | None) -> None:
+        self._audit = audit
         self.store = store
         self._start = start
         self._stop = stop
@@ -70,6 +73,8 @@ class Consents:
         approval_id = decision.approval_id or await with_code(self.store, decider.owner, decision.code)
         if approval_id is None:
             return None
+        if self._audit:
+            await self._audit.write("decided", decider.name, approval=approval_id, approved=decision.approved)
         approval = await record_decision(self.store, approval_id, decision, decider)
         await self.go_on(approval.run_id, here=here)
         return approval

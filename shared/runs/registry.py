@@ -74,7 +74,7 @@ class Runs:
         self._engine = engine
         self._quotas = Quotas(runner.service.settings, runner.store)
         self._here: set[asyncio.Task[object]] = set()
-        self.consents = Consents(runner.store, self._start_again, self.stop)
+        self.consents = Consents(runner.store, self._start_again, self.stop, runner.service.audit)
         find = partial(self.find, here=True)
         self.followers = Followers(runner.store, runner.service.settings, runner.lives, find, self._mark_followed)
 

@@ -346,6 +346,12 @@ class SettingsFields(_Fields):
     """Application Insights, for traces. If this and `OTEL_EXPORTER_OTLP_ENDPOINT` are absent, there are none."""
     otel_exporter_otlp_endpoint: _Url | None = None
     """Any OpenTelemetry collector, such as `http://localhost:4318`, for traces."""
+    audit: Literal["off", "on", "texts"] = "off"
+    """Whether there is an [audit record](data.md#audit): of turns, calls of tools, decisions and changes, with `texts`
+    also of questions and answers. It is in the app's own storage account, or else in `DATA_DIR`."""
+    audit_on_error: Literal["block", "allow"] = "block"
+    """What a turn or a change does that cannot be recorded: `block` refuses it, `allow` goes on with a warning in the
+    log."""
     history_days: int = Field(default=0, ge=0, le=3650)
     """After how many days without a new message a chat is deleted, and after how many an answer's record with what was
     said of it. 0: chats are kept until somebody deletes them, as are the answers that were judged."""

@@ -180,7 +180,14 @@ async def _handle(route: Route | Open, request: Request) -> Response:
     if route.counted:
         admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
-        return await route.handler(Call(request, service, asker, request.state.arrived, held))
+        call = Call(request, service, asker, request.state.arrived, held)
+        response = await route.handler(call)
+        if route.audited and service.audit:
+            path, status = request.url.path, response.status_code
+            await service.audit.write(
+                "act", call.owner, invocation=call.invocation_id, act=route.name, path=path, status=status
+            )
+        return response
 
 
 def _signed(route: Route, request: Request) -> Headers:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.agents.turns import agent_turn, team_turn
+from shared.audit import audited
 from shared.chat_types import Access, ChatRequest, Passage, RequestContext, Role
 from shared.core.attachments import attach
 from shared.core.callers_tools import check_tools
@@ -132,6 +133,7 @@ def turn_events(
           │           first, and the rest when `Finished` comes, after a thought if that fails (only if the request
           │           names a conversation);
           │           keeps the answer so that it can be judged (only where chats are kept)
+        audit         sees what the caller gets, and writes it to the audit record first (only with AUDIT)
         tracing       sees what the caller gets; its span is open before the turn starts and until it has ended, so
           │           the spans of the model, the search and the guard are its children (only with traces)
         links         makes links of citations (only where the protocol and the settings want them)
@@ -176,6 +178,8 @@ def turn_events(
     request = without_errors(request)
     events = begin_without_refused(begin, request)
     events = record(events, request, context, service.history, service.verdicts)
+    if service.audit:
+        events = audited(events, request, context, service.audit)
     if service.tracing:
         events = service.tracing.turn(events, request, context, "team" if team else "chat")
     return linked(events, links) if links else events

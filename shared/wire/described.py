@@ -121,6 +121,8 @@ class TableRoute[Handler: Callable[..., object]](msgspec.Struct, frozen=True):
     """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
     spends: bool = True
     """Whether a caller who has used up all tokens is refused."""
+    audited: bool = False
+    """Whether each request is in the audit record: it changes what others see, or takes something away for good."""
     is_open: ClassVar[bool] = False
     """Whether nobody signs in."""
 
