@@ -14,7 +14,7 @@ COMMANDS := help run index sync api-key test unit nightly coverage newest live b
 
 # A slip is an error before anything runs: a word that is no command, such as a folder without DOCS=, and a name that neither
 # a command here nor the app knows, such as docs= or port=.
-OWN := ALLOWED_HOSTS ARGS BASE BENCH BICEP COMPARE CORS DOCS ERASE HOST ID MINUTES NAME OPEN OUT PORT PYTHON QUESTION QUESTIONS RAI_REFERENCE_FAULTS RAI_REFERENCE_POLICY SAMPLES SETUP_EXTRAS SINCE T VERSION
+OWN := ALLOWED_HOSTS ARGS BASE BENCH BICEP COMPARE CORS DOCS ERASE HOST ID MINUTES NAME OPEN OUT PORT PYTHON QUESTION QUESTIONS RAI_REFERENCE_FAULTS RAI_REFERENCE_POLICY SAMPLES SETUP_EXTRAS SINCE T VERSION WHO
 GIVEN := $(foreach word,$(MAKEOVERRIDES),$(if $(findstring =,$(word)),$(firstword $(subst =, ,$(word)))))
 GIVEN := $(foreach name,$(filter-out $(OWN),$(GIVEN)),$(if $(filter command,$(origin $(name))),$(name)))
 ifneq ($(GIVEN),)
