@@ -27,7 +27,8 @@ _MAY_BE_SLASHES = re.compile(r":\\?(?:/\\?)?\Z")
 _ADDRESS = re.compile(r"[^\s<>\"`\[\]]*")
 _DESTINATION = re.compile(r"(\s*)(<[^>\n]*>?|[^\s)]*)")
 _DOMAIN = re.compile(
-    r"(?<![\w@./:-])(?:[\w-]+\.)+(?:biz|com|edu|gov|info|name|net|org|pro|shop|(?!md|pl|ps|py|rs|sh)[a-z]{2})\Z",
+    r"(?<![\w@./:-])(?:[\w-]+\.)+(?:aero|asia|biz|com|coop|edu|gov|info|museum|name|net|org|pro|shop|web|xxx|"
+    r"(?!md|pl|ps|py|rs|sh)[a-z]{2})\Z",
     re.IGNORECASE,
 )
 """A host without a scheme, of which some clients make a link; endings of files are left out."""
@@ -47,7 +48,8 @@ _LOADS = re.compile(
 )
 """Tags that can load something or lead somewhere, if it is not clear which attributes they have."""
 _LEADS = re.compile(
-    r"[\s\"'/](?:action|background|cite|data|formaction|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=", re.IGNORECASE
+    r"[\s\"'/](?:action|background|cite|data|formaction|http-equiv|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=",
+    re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[\s<>\[\]()`\\!|*]+")
 

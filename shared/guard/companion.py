@@ -9,6 +9,8 @@ from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent, SafetyService, SafetySession
 from shared.guard.clearance import Coverage
 
+MOST_RESULTS = 200_000
+"""Results and watermarks of one analysis; a caller gets all of them in one answer."""
 _SESSION_OVER = (RateLimited, TooSlow, Unavailable)
 """Errors that end a session. Sending may raise them first; reading raises them too, after the earlier events."""
 
@@ -35,15 +37,20 @@ async def analyse(
             having blocked anything or analysed everything: otherwise callers would take the text for harmless.
     """
     blocked = whole = False
+    count = 0
     coverage = Coverage()
     async with service.session(context) as session:
         sending = asyncio.create_task(_send(buffers, session))
         try:
             async with aclosing(session.events()) as events:
                 while event := await _next(events, sending, silence):
+                    count += 1
                     if isinstance(event, AnalysisResult):
+                        count += len(event.findings)
                         blocked = blocked or event.blocking
                         coverage.take_in(event)
+                    if count > MOST_RESULTS:
+                        raise Unavailable("The safety service has too many results. Send less text.")
                     whole = whole or (isinstance(event, Completion) and event.whole)
                     yield event
         finally:

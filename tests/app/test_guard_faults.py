@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
 import grpc
 import pytest
 import pytest_asyncio
 
-from shared.guard import Completion, Place, Side, Watermark
+from shared.guard import AnalysisResult, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
 from tests.app.guarded import BAD, Guarded, guarded
 from tests.guard.scripted_safety import blocks
@@ -55,6 +55,26 @@ NEVER_CLEARED: dict[str, tuple[int, tuple[Step, ...]]] = {
         (cleared(Side.PROMPT), answered, blocks(Place(Side.PROMPT, "0", 0), 0, 3), SILENCE),
     ),
 }
+
+
+HARMLESS = Finding("HARM_CATEGORY", "SEXUAL", detected=False, severity=0, risk_level="LOW", blocking=False)
+NOISE: dict[str, Callable[[list[SafetyEvent]], list[SafetyEvent]]] = {
+    "every event twice": lambda said: [event for event in said for _ in range(2)],
+    "out of order": lambda said: said[::-1],
+    "offsets that go back": lambda said: [each for event in said for each in (event, *_back(event))],
+    "a thousand outcomes with each": lambda said: [each for event in said for each in (*_outcomes(event), event)],
+    "the ids of other texts": lambda said: [
+        each for event in said for each in (Watermark(OTHERS, 1_000), AnalysisResult(OTHERS, 0, 9, (HARMLESS,)), event)
+    ],
+}
+
+
+def _back(event: SafetyEvent) -> list[SafetyEvent]:
+    return [Watermark(event.place, event.offset // 2)] if isinstance(event, Watermark) else []
+
+
+def _outcomes(event: SafetyEvent) -> list[SafetyEvent]:
+    return [] if isinstance(event, Completion) else [AnalysisResult(event.place, 0, 1, (HARMLESS,) * 1_000)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -118,6 +138,29 @@ async def test_nothing_goes_out_that_was_not_cleared(
     else:
         assert "words are here" not in answer
         assert "error" in json.loads(answer.splitlines()[-1])
+
+
+@pytest.fixture
+def noisy(strict: Guarded) -> Iterator[Guarded]:
+    strict.rai.told = (HARMLESS,)
+    yield strict
+    strict.rai.told, strict.rai.noise = (), iter
+
+
+@pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
+@pytest.mark.parametrize("name", NOISE)
+async def test_noise_of_a_service_that_has_looked_at_everything_changes_nothing(
+    noisy: Guarded, name: str, path: str
+) -> None:
+    noisy.rai.noise = NOISE[name]
+    noisy.openai.reply("All is ", "well, ", "all of it.")
+    status, answer = await noisy.post(path)
+    assert (status, "nothing was found that the policy forbids" in answer) == (200, True)
+    noisy.openai.reply("All is ", BAD, " here.")
+    status, answer = await noisy.post(path)
+    assert status in (200, 400)
+    assert "The safety check stopped this answer" in answer
+    assert BAD not in answer
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])

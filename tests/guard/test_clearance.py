@@ -1,3 +1,6 @@
+import tracemalloc
+from copy import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,6 +96,20 @@ def test_a_text_that_no_model_looked_at_is_shown_only_to_who_accepts_it(*, blind
     assert clearance.shown(ANSWER) == 2
     assert not clearance.coverage.blind
     assert clearance.coverage.missing == {"protected_material"}
+
+
+def test_endless_results_of_the_same_tasks_take_no_memory() -> None:
+    clearance, many = Clearance(), replace(_told("OK"), findings=_told("OK").findings * 1_000)
+    clearance.send(ANSWER, "Hi")
+    clearance.take_in(many)
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            clearance.take_in(many)
+            clearance.take_in(Watermark(Place(Side.COMPLETION, "7", 0), 1))
+        assert tracemalloc.get_traced_memory()[0] < 10_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_service_with_results_of_endless_tasks_is_stopped() -> None:

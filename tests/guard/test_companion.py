@@ -8,10 +8,11 @@ import pytest
 
 from shared.chat_types import RequestContext
 from shared.errors import BadRequest, TooSlow, Unavailable
-from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Side, Watermark
+from shared.guard import AnalysisResult, Api, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark
 from shared.guard.companion import analyse
 from tests.guard.scripted_safety import WHOLE, Script, ScriptedSafety, ScriptedSession, blocks
 
+HARMLESS = Finding("HARM_CATEGORY", "SEXUAL", detected=False, severity=0, risk_level="LOW", blocking=False)
 PLACE = Place(Side.PROMPT, "0", 0)
 PROMPT = Buffer(Side.PROMPT, Api.CHAT_COMPLETION, '{"messages": [{"role": "user", "content": "Hello"}]}')
 ANSWER = Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, '{"choices": []}')
@@ -53,6 +54,14 @@ async def test_a_source_is_committed_when_the_other_begins_and_at_the_end() -> N
         "finish",
     ]
     assert session.closed.is_set()
+
+
+async def test_a_service_with_a_million_results_fills_no_memory() -> None:
+    many = AnalysisResult(PLACE, 0, 1, (HARMLESS,) * 1_000)
+    safety = ScriptedSafety(script(*[many] * 1_000, WHOLE))
+    with pytest.raises(Unavailable, match="too many results"):
+        await analysed(safety, PROMPT)
+    assert safety.sessions[0].closed.is_set()
 
 
 async def test_events_come_as_the_service_says_them() -> None:

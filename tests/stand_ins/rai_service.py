@@ -20,14 +20,15 @@ A script's steps are done in order; at its end the stream ends well, with no `Co
 Sessions without a script answer for all that they are sent: watermarks `lag` bytes behind the text, and to its end when
 the source is committed or the client is done; results where a word of `find` is, and those of `told` at the beginning
 of each text (in prompts those of `told_of_prompts`, if there are any); `Completion` in the end. Each event comes
-`delay` seconds after the one before, as the bytes that `encode` makes of it. A server that is `deaf` takes in nothing,
+`delay` seconds after the one before, as the bytes that `encode` makes of it; `noise` may
+change what is said at once. A server that is `deaf` takes in nothing,
 and one with `released` ends no session before that is set.
 The app under test may run in the same loop or in another process.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Self, assert_never
@@ -170,6 +171,7 @@ class RaiStandIn:
         self.told: tuple[Finding, ...] = ()
         self.told_of_prompts: tuple[Finding, ...] = ()
         self.encode: Encode = encode_response
+        self.noise: Callable[[list[SafetyEvent]], Iterable[SafetyEvent]] = iter
         self._credentials = credentials
         self._metadata = metadata
         self._streams = streams
@@ -279,7 +281,7 @@ class RaiStandIn:
         await self._send(clearing.end(), context)
 
     async def _send(self, events: Iterator[SafetyEvent], context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        for event in events:
+        for event in self.noise([*events]):
             await asyncio.sleep(self.delay)
             await context.write(self.encode(event))
 
