@@ -1,6 +1,7 @@
 """Our app behind the local host's proxy, as `make run` serves it, in one process."""
 
 import asyncio
+import signal
 import socket
 import threading
 import time
@@ -15,9 +16,9 @@ from local.worker import LOOPBACK
 def main() -> None:
     """Serve until the parent hangs up."""
     port = _free_port()
-    ends: list[Callable[[], object]] = []
+    ends: list[Callable[[signal.Signals], object]] = []
 
-    def when_asked(end: Callable[[], object] | None) -> None:
+    def when_asked(end: Callable[[signal.Signals], object] | None) -> None:
         ends[:] = [end] if end else []
 
     # The host waits for signals too, so the main thread is its.
@@ -25,13 +26,13 @@ def main() -> None:
     run(Options(ROOT, port, question=""), when_asked)
 
 
-def _obey(port: int, ends: list[Callable[[], object]]) -> None:
+def _obey(port: int, ends: list[Callable[[signal.Signals], object]]) -> None:
     """Wait until the host accepts, obey the parent, and end the host with it."""
     while not _accepts(port):
         time.sleep(0.05)
     asyncio.run(obey(f"http://{LOOPBACK}:{port}"))
     for end in ends:
-        end()
+        end(signal.SIGINT)
 
 
 def _free_port() -> int:

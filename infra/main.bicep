@@ -2,7 +2,7 @@
 // No part has a key: everything signs in with an identity, and modules/roles.bicep is the list of who may do what.
 targetScope = 'subscription'
 
-import { hasOnly, isGuid, isName, listOf } from 'modules/texts.bicep'
+import { hasOnly, isGuid, isName, isRange, isSubnetId, isWrittenWith, listOf, partOfId } from 'modules/texts.bicep'
 
 // --- Where, and who deploys ------------------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ param thisMonth string = utcNow('yyyy-MM-01')
 
 // --- Other settings --------------------------------------------------------------------------------------------------
 
-@description('Other settings of the app, as docs/settings.md has them, by name. Who may read deployments reads them: of a key give a Key Vault reference.')
+@description('Other settings of the app, as docs/settings.md has them, by name. Who may read deployments reads them: a key has to be a Key Vault reference.')
 param moreSettings object = {}
 
 // --- What cannot be, each with a sentence that names the variable ----------------------------------------------------
@@ -360,8 +360,53 @@ var emails = listOf(alertEmails)
 var frontEnds = listOf(authAllowedApplications)
 var visitors = listOf(allowedAddresses)
 var ourContainers = ['deployments', 'chat-answers', 'chat-batches', 'chat-batches-pages']
-var networkBits = contains(addressSpace, '/') ? split(addressSpace, '/')[1] : ''
-var bytes = map(range(0, 256), byte => string(byte))
+var ofGroups = '-_.()'
+// What each text may have beside letters and digits.
+var written = [
+  { name: 'AZURE_LOCATION', text: location, with: ' ' }
+  { name: 'environmentName', text: environmentName, with: ofGroups }
+  { name: 'DEPLOY_RESOURCE_GROUP', text: resourceGroupName, with: ofGroups }
+  { name: 'DEPLOY_EXISTING_OPENAI_NAME', text: existingOpenAiName, with: '-_.' }
+  { name: 'DEPLOY_EXISTING_OPENAI_RESOURCE_GROUP', text: existingOpenAiResourceGroup, with: ofGroups }
+  { name: 'DEPLOY_OPENAI_LOCATION', text: openAiLocation, with: ' ' }
+  { name: 'DEPLOY_CHAT_DEPLOYMENT', text: chatDeployment, with: '-_.' }
+  { name: 'DEPLOY_CHAT_MODEL', text: chatModel, with: '-_.' }
+  { name: 'DEPLOY_CHAT_MODEL_VERSION', text: chatModelVersion, with: '-_.' }
+  { name: 'DEPLOY_CONTENT_FILTER', text: contentFilter, with: '-_. ' }
+  { name: 'DEPLOY_EMBEDDING_DEPLOYMENT', text: embeddingDeployment, with: '-_.' }
+  { name: 'DEPLOY_EMBEDDING_MODEL', text: embeddingModel, with: '-_.' }
+  { name: 'DEPLOY_EMBEDDING_MODEL_VERSION', text: embeddingModelVersion, with: '-_.' }
+  { name: 'DEPLOY_EXISTING_SEARCH_NAME', text: existingSearchName, with: '-' }
+  { name: 'DEPLOY_EXISTING_SEARCH_RESOURCE_GROUP', text: existingSearchResourceGroup, with: ofGroups }
+  { name: 'DEPLOY_SEARCH_LOCATION', text: searchLocation, with: ' ' }
+  { name: 'DEPLOY_EXISTING_CONTENT_STORAGE_NAME', text: existingContentStorageName, with: '' }
+  { name: 'DEPLOY_EXISTING_CONTENT_STORAGE_RESOURCE_GROUP', text: existingContentStorageResourceGroup, with: ofGroups }
+  { name: 'DEPLOY_EXISTING_EVENT_TOPIC', text: existingEventTopicName, with: '-' }
+  { name: 'DEPLOY_DOCUMENT_INTELLIGENCE_LOCATION', text: documentIntelligenceLocation, with: ' ' }
+  { name: 'DEPLOY_VISION_LOCATION', text: visionLocation, with: ' ' }
+  { name: 'DEPLOY_CONTENT_SAFETY_LOCATION', text: contentSafetyLocation, with: ' ' }
+  { name: 'DEPLOY_DNS_ZONES_GROUP', text: dnsZonesGroup, with: '${ofGroups}/' }
+]
+var writtenWrong = filter(written, one => !isWrittenWith(one.text, one.with))
+// What a resource can be called depends on where its name is: in an address, in the account's own, or nowhere else.
+var inAddresses = ['app', 'openai', 'search', 'documentIntelligence', 'vision', 'contentSafety']
+var ownNamesWrong = filter(
+  items(mapValues(names, name => string(name))),
+  one =>
+    one.key == 'storage'
+      ? length(one.value) < 3 || length(one.value) > 24 || !hasOnly(one.value, 'abcdefghijklmnopqrstuvwxyz0123456789')
+      : length(one.value) < 2 || length(one.value) > 60 || (contains(inAddresses, one.key)
+          ? !isName(one.key == 'search' ? one.value : toLower(one.value))
+          : !isWrittenWith(one.value, '-_.'))
+)
+var tagsWrong = filter(
+  items(moreTags),
+  one =>
+    length(one.key) > 512 || length(string(one.value)) > 256 || length(split(
+      replace(replace(replace(replace(replace(one.key, '<', '/'), '>', '/'), '%', '/'), '&', '/'), '?', '/'),
+      '/'
+    )) > 1
+)
 
 // Settings of a choice of their own: with one of these in moreSettings the rest would not fit.
 var chosenElsewhere = {
@@ -386,6 +431,15 @@ var platformsOwn = [
   'content_storage__clientid'
 ]
 var given = items(moreSettings)
+var secretEnds = ['_key', '_token', '_secret', '_password']
+var readable = filter(
+  given,
+  one =>
+    !empty(string(one.value)) && !startsWith(string(one.value), '@Microsoft.KeyVault(') && (contains(
+      string(one.value),
+      'AccountKey='
+    ) || !empty(filter(secretEnds, end => endsWith(toLower(one.key), end))))
+)
 var reserved = filter(given, one => !empty(filter(platformsOwn, start => startsWith(toLower(one.key), start))))
 var elsewhere = filter(given, one => contains(chosenElsewhere, toLower(one.key)))
 var otherwiseWritten = filter(
@@ -398,6 +452,22 @@ var checks = [
   {
     wrong: endsWith(environmentName, '.') || endsWith(resourceGroupName, '.')
     says: 'environmentName and DEPLOY_RESOURCE_GROUP: a resource group cannot end with a full stop.'
+  }
+  {
+    wrong: !empty(writtenWrong)
+    says: 'A character that cannot be in such a name is in ${join(map(writtenWrong, one => one.name), ', ')}.'
+  }
+  {
+    wrong: !empty(principalId) && !isGuid(principalId)
+    says: 'AZURE_PRINCIPAL_ID is no object ID, such as 11111111-2222-3333-4444-555555555555.'
+  }
+  {
+    wrong: !empty(ownNamesWrong)
+    says: 'DEPLOY_NAMES has what no such resource can be called: ${join(map(ownNamesWrong, one => '${one.key} ${one.value}'), ', ')}.'
+  }
+  {
+    wrong: !empty(tagsWrong) || length(items(moreTags)) > 48
+    says: 'DEPLOY_TAGS has more than 48 tags, a name with one of <>%&?/, or a value of more than 256 characters: ${join(map(tagsWrong, one => one.key), ', ')}.'
   }
   {
     wrong: resourceGroupExists && empty(resourceGroupName)
@@ -428,11 +498,29 @@ var checks = [
     says: 'Callers need a key: make api-key NAME=NAME, then azd env set DEPLOY_API_KEYS NAME:HASH'
   }
   {
-    wrong: !keysAreElsewhere && !empty(filter(keys, one => length(split('${one}:', ':')[1]) != 64))
+    wrong: !keysAreElsewhere && !empty(filter(
+      keys,
+      one =>
+        !isName(split(one, ':')[0]) || length(split('${one}:', ':')[1]) != 64 || !hasOnly(
+          toLower(split('${one}:', ':')[1]),
+          '0123456789abcdef'
+        )
+    ))
     says: 'DEPLOY_API_KEYS has an entry that is not NAME:HASH, as make api-key NAME=NAME writes it.'
   }
   {
-    wrong: !empty(filter(origins, one => one != '*' && (length(split(one, '/')) != 3 || !startsWith(one, 'http'))))
+    wrong: authMode == 'none' && accessControl != 'on-request'
+    says: 'DEPLOY_ACCESS_CONTROL ${accessControl} needs callers who sign in: azd env set DEPLOY_AUTH_MODE bearer'
+  }
+  {
+    wrong: !empty(filter(
+      origins,
+      one =>
+        one != '*' && (length(split(one, '/')) != 3 || endsWith(one, '/') || contains(one, ' ') || !(startsWith(
+          one,
+          'http://'
+        ) || startsWith(one, 'https://')))
+    ))
     says: 'DEPLOY_CORS_ORIGINS has what is no origin, such as https://chat.contoso.com, without a path or a slash at its end.'
   }
   {
@@ -450,6 +538,10 @@ var checks = [
   {
     wrong: empty(chatDeployment) || empty(embeddingDeployment) || toLower(chatDeployment) == toLower(embeddingDeployment)
     says: 'DEPLOY_CHAT_DEPLOYMENT and DEPLOY_EMBEDDING_DEPLOYMENT need two names: they are two deployments of one resource.'
+  }
+  {
+    wrong: openAiIsNew && (empty(chatModel) || empty(chatModelVersion) || empty(embeddingModel) || empty(embeddingModelVersion))
+    says: 'DEPLOY_CHAT_MODEL, DEPLOY_CHAT_MODEL_VERSION, DEPLOY_EMBEDDING_MODEL and DEPLOY_EMBEDDING_MODEL_VERSION cannot be empty.'
   }
   {
     wrong: openAiIsNew && contains(chatSku, 'Provisioned') && chatCapacity == 0
@@ -488,14 +580,11 @@ var checks = [
     says: 'DEPLOY_EXISTING_EVENT_TOPIC is for documents in the account that is made here, not for DEPLOY_EXISTING_CONTENT_STORAGE_NAME.'
   }
   {
-    wrong: !empty(subnetId) && (!startsWith(subnetId, '/subscriptions/') || !contains(subnetId, '/subnets/'))
+    wrong: !empty(subnetId) && !isSubnetId(subnetId)
     says: 'DEPLOY_SUBNET_ID is no ID of a subnet: /subscriptions/…/virtualNetworks/NAME/subnets/NAME'
   }
   {
-    wrong: !empty(endpointsSubnetId) && (!startsWith(endpointsSubnetId, '/subscriptions/') || !contains(
-      endpointsSubnetId,
-      '/subnets/'
-    ))
+    wrong: !empty(endpointsSubnetId) && !isSubnetId(endpointsSubnetId)
     says: 'DEPLOY_ENDPOINTS_SUBNET_ID is no ID of a subnet: /subscriptions/…/virtualNetworks/NAME/subnets/NAME'
   }
   {
@@ -507,10 +596,10 @@ var checks = [
     says: 'DEPLOY_SUBNET_ID and DEPLOY_ENDPOINTS_SUBNET_ID are one subnet: one that is delegated takes no private endpoints.'
   }
   {
-    wrong: length(split(addressSpace, '.')) != 4 || !empty(filter(
-      split(split(addressSpace, '/')[0], '.'),
-      one => !contains(bytes, one)
-    )) || !contains(map(range(8, 19), bits => string(bits)), networkBits)
+    wrong: !isRange(addressSpace) || !contains(
+      map(range(8, 19), bits => string(bits)),
+      split('${addressSpace}/', '/')[1]
+    )
     says: 'DEPLOY_ADDRESS_SPACE is no range of addresses from /8 to /26, such as 10.20.0.0/24.'
   }
   {
@@ -528,7 +617,12 @@ var checks = [
   {
     wrong: !empty(filter(
       visitors,
-      one => contains(one, ' ') || (hasOnly(one, '0123456789.') && length(split(one, '.')) != 4)
+      one =>
+        startsWith(one, '/')
+          ? !isSubnetId(one)
+          : contains(one, ':')
+              ? !contains(one, '/')
+              : contains('0123456789', substring(one, 0, 1)) ? !isRange(one) : !isWrittenWith(one, '-_.')
     ))
     says: 'DEPLOY_ALLOWED_ADDRESSES has what is neither a range of addresses, nor a service tag, nor the ID of a subnet.'
   }
@@ -561,19 +655,27 @@ var checks = [
     says: 'DEPLOY_MONTHLY_BUDGET needs somebody to warn: azd env set DEPLOY_ALERT_EMAILS ADDRESS'
   }
   {
-    wrong: !empty(budgetStart) && (!hasOnly(budgetStart, '0123456789-') || length(budgetStart) != 10 || !endsWith(
+    wrong: !empty(budgetStart) && (length(budgetStart) != 10 || !startsWith(budgetStart, '20') || !endsWith(
       budgetStart,
       '-01'
-    ))
+    ) || !contains(map(range(1, 12), month => padLeft(month, 2, '0')), split('${budgetStart}-', '-')[1]))
     says: 'DEPLOY_BUDGET_START is no first day of a month, such as 2026-11-01.'
   }
   {
-    wrong: !empty(alertPage) && !startsWith(alertPage, 'https://')
+    wrong: !empty(alertPage) && (!startsWith(alertPage, 'https://') || contains(alertPage, ' '))
     says: 'DEPLOY_ALERT_PAGE is no address of a page: https://…'
   }
   {
     wrong: !empty(reserved)
     says: 'DEPLOY_MORE_SETTINGS has ${join(map(reserved, one => one.key), ', ')}: the deployment or Azure sets it.'
+  }
+  {
+    wrong: !empty(filter(given, one => !isWrittenWith(one.key, '_')))
+    says: 'DEPLOY_MORE_SETTINGS has a name with other characters than letters, digits and underscores.'
+  }
+  {
+    wrong: !empty(readable)
+    says: 'DEPLOY_MORE_SETTINGS has ${join(map(readable, one => one.key), ', ')}, which all could read who may read deployments: give @Microsoft.KeyVault(SecretUri=https://…).'
   }
   {
     wrong: !empty(elsewhere)
@@ -605,14 +707,14 @@ var madeUp = {
   insights: 'appi-${token}'
   network: 'vnet-${token}'
 }
-var called = union(madeUp, mapValues(names, name => string(name)))
-var groupName = empty(resourceGroupName) ? 'rg-${environmentName}' : resourceGroupName
-var openAiGroup = openAiIsNew ? groupName : existingOpenAiResourceGroup
-var searchGroup = searchIsNew ? groupName : existingSearchResourceGroup
-var contentGroup = contentIsOurs ? groupName : existingContentStorageResourceGroup
-var openAiName = openAiIsNew ? called.openai : existingOpenAiName
-var searchName = searchIsNew ? called.search : existingSearchName
-var contentStorageName = contentIsOurs ? called.storage : existingContentStorageName
+var called = union(madeUp, mapValues(names, name => partOfId(string(name))))
+var groupName = partOfId(empty(resourceGroupName) ? 'rg-${environmentName}' : resourceGroupName)
+var openAiGroup = openAiIsNew ? groupName : partOfId(existingOpenAiResourceGroup)
+var searchGroup = searchIsNew ? groupName : partOfId(existingSearchResourceGroup)
+var contentGroup = contentIsOurs ? groupName : partOfId(existingContentStorageResourceGroup)
+var openAiName = openAiIsNew ? called.openai : partOfId(existingOpenAiName)
+var searchName = searchIsNew ? called.search : partOfId(existingSearchName)
+var contentStorageName = contentIsOurs ? called.storage : partOfId(existingContentStorageName)
 
 // IDs that are known before the deployment: what depends on one that is not is in no preview of it.
 var subscriptionId = subscription().subscriptionId
@@ -726,7 +828,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
   }
 }
 
-resource foundOpenAi 'Microsoft.CognitiveServices/accounts@2026-05-01' existing = if (!openAiIsNew) {
+resource foundOpenAi 'Microsoft.CognitiveServices/accounts@2026-09-01' existing = if (!openAiIsNew) {
   name: openAiName
   scope: resourceGroup(openAiGroup)
 }
@@ -747,7 +849,7 @@ module search 'modules/search.bicep' = if (searchIsNew) {
   }
 }
 
-resource foundSearch 'Microsoft.Search/searchServices@2025-05-01' existing = if (!searchIsNew) {
+resource foundSearch 'Microsoft.Search/searchServices@2026-11-01' existing = if (!searchIsNew) {
   name: searchName
   scope: resourceGroup(searchGroup)
 }
@@ -794,7 +896,7 @@ module contentSafety 'modules/ai-service.bicep' = if (safetyChecks) {
   }
 }
 
-resource foundContentStorage 'Microsoft.Storage/storageAccounts@2026-04-01' existing = if (!contentIsOurs) {
+resource foundContentStorage 'Microsoft.Storage/storageAccounts@2026-09-01' existing = if (!contentIsOurs) {
   name: contentStorageName
   scope: resourceGroup(contentGroup)
 }

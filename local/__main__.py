@@ -19,19 +19,19 @@ class StopSignals:
     """The first SIGINT or SIGTERM asks for an orderly end, a second one ends at once; the exit code is 0 either way."""
 
     def __init__(self) -> None:
-        self._ask: Callable[[], object] | None = None
+        self._ask: Callable[[signal.Signals], object] | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._received)
 
-    def when_asked(self, ask: Callable[[], object] | None) -> None:
-        """Say what the next signal does; None lets it end the process."""
+    def when_asked(self, ask: Callable[[signal.Signals], object] | None) -> None:
+        """Say what the next signal calls, with that signal; None lets it end the process."""
         self._ask = ask
 
-    def _received(self, _number: int, _frame: FrameType | None) -> None:
+    def _received(self, number: int, _frame: FrameType | None) -> None:
         if self._ask is None:
             end_process(0)
         ask, self._ask = self._ask, None
-        ask()
+        ask(signal.Signals(number))
 
 
 def end_process(code: int) -> NoReturn:

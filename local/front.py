@@ -20,8 +20,6 @@ from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path,
 from local.settings_file import NO_LIMIT, Cors, Throttle
 from local.worker import LOOPBACK
 
-GRACE_SECONDS = 3.0
-"""For requests that run when the host is asked to stop."""
 CLOSE_SECONDS = 1.0
 """For each connection to close."""
 HEADERS_SECONDS = 60.0
@@ -99,14 +97,19 @@ class Front:
         bound: tuple[str, int] = self._runner.addresses[0]
         return bound[1]
 
-    async def stop(self) -> None:
-        """Stop accepting, let running requests end for `GRACE_SECONDS`, then end them."""
+    async def stop(self, grace: float) -> None:
+        """Stop accepting, let running requests end, then end them.
+
+        Args:
+            grace: how long they have, in seconds.
+        """
         if self._runner is None:
             return
         for site in list(self._runner.sites):
             await site.stop()
         if self._running:
-            await asyncio.wait(self._running, timeout=GRACE_SECONDS)
+            _log.info("stopping: running requests have %.0f seconds to end", grace)
+            await asyncio.wait(self._running, timeout=grace)
         for task in self._running:
             task.cancel()
         await self._runner.cleanup()

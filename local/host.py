@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local import HostError, greeting
-from local.front import CLOSE_SECONDS, GRACE_SECONDS, Front
+from local.front import CLOSE_SECONDS, Front
 from local.proxy import Proxy
 from local.rai_service.beside_host import reference_service_if_wanted
 from local.routing import Route, build_route
 from local.settings_file import HostFile, LocalSettings, apply_local_settings, read_host_file
 from local.worker import LOOPBACK, App, Worker, WorkerEnded, set_up_logs, show_worker_warnings
 
-type WhenAsked = Callable[[Callable[[], object] | None], None]
+type WhenAsked = Callable[[Callable[[signal.Signals], object] | None], None]
 
 HTTP_TRIGGER = "httpTrigger"
+GRACE_SECONDS = {signal.SIGINT: 3.0, signal.SIGTERM: 30.0}
+"""Seconds that running requests have to end: after Ctrl-C, and after SIGTERM as in the Functions host."""
 STOP_SECONDS = 3.0
 """Seconds for returning unfinished messages to their queues."""
 
@@ -79,11 +81,14 @@ async def _until_asked(
     options: Options, host_file: HostFile, settings: LocalSettings, port: int, when_asked: WhenAsked
 ) -> bool:
     worker = Worker()
-    serving = asyncio.create_task(_serve(options, host_file, settings, port, worker))
     loop = asyncio.get_running_loop()
+    asked: asyncio.Future[signal.Signals] = loop.create_future()
+    serving = asyncio.create_task(_serve(options, host_file, settings, port, worker, asked))
     with _woken_by_signals(loop):
-        when_asked(lambda: loop.call_soon_threadsafe(serving.cancel))
+        when_asked(lambda number: loop.call_soon_threadsafe(asked.set_result, number))
         try:
+            await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+            serving.cancel()
             await asyncio.wait({serving})
             if not serving.cancelled():
                 serving.result()
@@ -113,8 +118,15 @@ def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Generator[None]:
             loop.remove_reader(receiver)
 
 
-async def _serve(options: Options, host_file: HostFile, settings: LocalSettings, port: int, worker: Worker) -> None:
-    """Serve until cancelled."""
+async def _serve(
+    options: Options,
+    host_file: HostFile,
+    settings: LocalSettings,
+    port: int,
+    worker: Worker,
+    asked: asyncio.Future[signal.Signals],
+) -> None:
+    """Serve until cancelled; `asked` has the signal that asked for it."""
     app = await worker.start(options.directory)
     show_worker_warnings()
     prefix = host_file.route_prefix
@@ -133,9 +145,10 @@ async def _serve(options: Options, host_file: HostFile, settings: LocalSettings,
         await _trigger(app, host_file, worker)
         raise WorkerEnded
     finally:
+        grace = GRACE_SECONDS[asked.result() if asked.done() else signal.SIGINT]
         # An async function that blocks the worker's loop blocks this too.
         with suppress(TimeoutError, WorkerEnded):
-            await asyncio.wait_for(worker.run(front.stop()), GRACE_SECONDS + 2 * CLOSE_SECONDS)
+            await asyncio.wait_for(worker.run(front.stop(grace)), grace + 2 * CLOSE_SECONDS)
 
 
 async def _trigger(app: App, host_file: HostFile, worker: Worker) -> None:

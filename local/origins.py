@@ -52,15 +52,15 @@ def preflight_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def cors_headers(cors: Cors, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that let the caller's page read an answer; none without CORS or without an origin."""
+    """Return the headers that let the caller's page read an answer; none if it may not. The host sends no `Vary`."""
     origin = headers.get("Origin")
     if not cors.origins or origin is None:
         return {}
     if "*" in cors.origins:
         return {"Access-Control-Allow-Origin": "*"}
     if not _is_shared_with(cors, origin):
-        return {"Vary": "Origin"}
-    allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
+        return {}
+    allowed = {"Access-Control-Allow-Origin": origin}
     return allowed | ({"Access-Control-Allow-Credentials": "true"} if cors.credentials else {})
 
 

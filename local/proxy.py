@@ -219,10 +219,7 @@ async def _parts(request: web.BaseRequest) -> AsyncIterator[bytes]:
 
 def _answer_headers(raw: Iterable[tuple[bytes, bytes]], extra: Mapping[str, str]) -> CIMultiDict[str]:
     headers = _end_to_end(raw)
-    vary = [*headers.getall("Vary", []), *([extra["Vary"]] if "Vary" in extra else [])]
     headers.update(extra)
-    if vary:
-        headers["Vary"] = ", ".join(vary)
     return headers
 
 

@@ -27,7 +27,7 @@ param deployments array = []
 
 var hasModels = contains(['AIServices', 'OpenAI'], kind)
 
-resource account 'Microsoft.CognitiveServices/accounts@2026-05-01' = {
+resource account 'Microsoft.CognitiveServices/accounts@2026-09-01' = {
   name: name
   location: location
   tags: tags
@@ -45,14 +45,14 @@ resource account 'Microsoft.CognitiveServices/accounts@2026-05-01' = {
         hasModels ? { bypass: 'AzureServices' } : {}
       )
     },
-    // As Microsoft makes it of resources of the earlier kind.
-    kind == 'AIServices' ? { allowProjectManagement: true } : {}
+    // As Microsoft makes it of resources of the earlier kind; but nothing goes into the logs of Agent 365 by itself.
+    kind == 'AIServices' ? { allowProjectManagement: true, a365LoggingEnabled: false } : {}
   )
 }
 
 // One after the other: the resource refuses two at the same time.
 @batchSize(1)
-resource models 'Microsoft.CognitiveServices/accounts/deployments@2026-05-01' = [
+resource models 'Microsoft.CognitiveServices/accounts/deployments@2026-09-01' = [
   for deployment in deployments: {
     parent: account
     name: deployment.name

@@ -24,16 +24,16 @@ param contentContainer string
 // Storage Queue Data Message Sender
 var messageSender = 'c6a89b2d-59bc-44d0-9896-0f6e12d7b80a'
 
-resource account 'Microsoft.Storage/storageAccounts@2026-04-01' existing = {
+resource account 'Microsoft.Storage/storageAccounts@2026-09-01' existing = {
   name: storageName
 }
 
-resource queues 'Microsoft.Storage/storageAccounts/queueServices@2026-04-01' existing = {
+resource queues 'Microsoft.Storage/storageAccounts/queueServices@2026-09-01' existing = {
   parent: account
   name: 'default'
 }
 
-resource queue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' existing = {
+resource queue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' existing = {
   parent: queues
   name: '${contentContainer}-events'
 }

@@ -15,7 +15,7 @@ param addressSpace string
 // Of a large network each subnet is a /24; a smaller one is halved.
 var bits = max(24, int(split(addressSpace, '/')[1]) + 1)
 
-resource network 'Microsoft.Network/virtualNetworks@2026-01-01' = {
+resource network 'Microsoft.Network/virtualNetworks@2026-03-01' = {
   name: name
   location: location
   tags: tags

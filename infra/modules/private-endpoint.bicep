@@ -21,7 +21,7 @@ param groupId string
 @description('Resource IDs of the private DNS zones. Empty: others register the name.')
 param zoneIds array
 
-resource endpoint 'Microsoft.Network/privateEndpoints@2026-01-01' = {
+resource endpoint 'Microsoft.Network/privateEndpoints@2026-03-01' = {
   name: name
   location: location
   tags: tags
@@ -36,7 +36,7 @@ resource endpoint 'Microsoft.Network/privateEndpoints@2026-01-01' = {
   }
 }
 
-resource names 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2026-01-01' = if (!empty(zoneIds)) {
+resource names 'Microsoft.Network/privateEndpoints/privateDnsZoneGroups@2026-03-01' = if (!empty(zoneIds)) {
   parent: endpoint
   name: 'default'
   properties: {

@@ -9,16 +9,16 @@ param name string
 @description('Who gets which role: each with principalId, principalType, the id of the role, and why.')
 param assignments array
 
-resource account 'Microsoft.Storage/storageAccounts@2026-04-01' existing = {
+resource account 'Microsoft.Storage/storageAccounts@2026-09-01' existing = {
   name: storageName
 }
 
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-04-01' existing = {
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-09-01' existing = {
   parent: account
   name: 'default'
 }
 
-resource container 'Microsoft.Storage/storageAccounts/blobServices/containers@2026-04-01' existing = {
+resource container 'Microsoft.Storage/storageAccounts/blobServices/containers@2026-09-01' existing = {
   parent: blobs
   name: name
 }

@@ -6,7 +6,7 @@ param name string
 @description('Who gets which role: each with principalId, principalType, the id of the role, and why.')
 param assignments array
 
-resource service 'Microsoft.Search/searchServices@2025-05-01' existing = {
+resource service 'Microsoft.Search/searchServices@2026-11-01' existing = {
   name: name
 }
 

@@ -6,7 +6,7 @@ param name string
 @description('Who gets which role: each with principalId, principalType, the id of the role, and why.')
 param assignments array
 
-resource account 'Microsoft.Storage/storageAccounts@2026-04-01' existing = {
+resource account 'Microsoft.Storage/storageAccounts@2026-09-01' existing = {
   name: name
 }
 

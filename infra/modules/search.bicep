@@ -29,48 +29,32 @@ param workspaceId string
 
 var isServerless = sku == 'serverless'
 
-resource service 'Microsoft.Search/searchServices@2025-05-01' = if (!isServerless) {
+// serverless grows and shrinks by itself, and is paid for what it does. It has no identity: its index makes no vectors.
+resource service 'Microsoft.Search/searchServices@2026-11-01' = {
   name: name
   location: location
   tags: tags
   sku: { name: sku }
-  identity: { type: 'SystemAssigned' }
-  properties: {
-    disableLocalAuth: true
-    replicaCount: replicas
-    partitionCount: partitions
-    semanticSearch: semanticRanker
-    publicNetworkAccess: privateNetwork ? 'disabled' : 'enabled'
-  }
-}
-
-// It grows and shrinks by itself, and is paid for what it does. It has no identity, so that its index makes no vectors.
-resource serverless 'Microsoft.Search/searchServices@2026-11-01' = if (isServerless) {
-  name: name
-  location: location
-  tags: tags
-  sku: { name: 'serverless' }
-  properties: {
-    disableLocalAuth: true
-    semanticSearch: semanticRanker
-    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
-  }
-}
-
-resource either 'Microsoft.Search/searchServices@2025-05-01' existing = {
-  name: name
+  identity: isServerless ? null : { type: 'SystemAssigned' }
+  properties: union(
+    {
+      disableLocalAuth: true
+      semanticSearch: semanticRanker
+      publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
+    },
+    isServerless ? {} : { replicaCount: replicas, partitionCount: partitions }
+  )
 }
 
 // The app searches with POST: what is asked for is in no log.
 resource logs 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
-  scope: either
+  scope: service
   name: 'to-workspace'
   properties: {
     workspaceId: workspaceId
     logs: [{ category: 'OperationLogs', enabled: true }]
     metrics: [{ category: 'AllMetrics', enabled: true }]
   }
-  dependsOn: [service, serverless]
 }
 
-output principalId string = isServerless ? '' : service!.identity.principalId
+output principalId string = isServerless ? '' : service.identity!.principalId

@@ -32,7 +32,7 @@ var queueOfAnswers = 'chat-answers'
 var batches = 'chat-batches'
 var packages = 'deployments'
 
-resource account 'Microsoft.Storage/storageAccounts@2026-04-01' = {
+resource account 'Microsoft.Storage/storageAccounts@2026-09-01' = {
   name: name
   location: location
   tags: tags
@@ -54,7 +54,7 @@ resource account 'Microsoft.Storage/storageAccounts@2026-04-01' = {
   }
 }
 
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-04-01' = {
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-09-01' = {
   parent: account
   name: 'default'
   properties: {
@@ -64,7 +64,7 @@ resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2026-04-01' = {
   }
 }
 
-resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2026-04-01' = [
+resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2026-09-01' = [
   for container in concat(
     [packages, contentContainer, '${contentContainer}-pages', batches],
     chatQueues ? [queueOfAnswers] : []
@@ -76,7 +76,7 @@ resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2
 ]
 
 // What is kept of batches and of requests of the queue; answers stay as long as a message of their queue does.
-resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2026-04-01' = {
+resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2026-09-01' = {
   parent: account
   name: 'default'
   properties: {
@@ -100,44 +100,44 @@ resource retention 'Microsoft.Storage/storageAccounts/managementPolicies@2026-04
   dependsOn: [blobs]
 }
 
-resource queues 'Microsoft.Storage/storageAccounts/queueServices@2026-04-01' = {
+resource queues 'Microsoft.Storage/storageAccounts/queueServices@2026-09-01' = {
   parent: account
   name: 'default'
 }
 
 // The host makes its poison queue, …-events-poison, when there is something to put into it.
-resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
+resource eventsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' = {
   parent: queues
   name: queueOfEvents
 }
 
-resource batchesQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
+resource batchesQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' = {
   parent: queues
   name: batches
 }
 
 // The app reads this one too: it ends batches that could not be run.
-resource batchesPoisonQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = {
+resource batchesPoisonQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' = {
   parent: queues
   name: '${batches}-poison'
 }
 
-resource requestsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = if (chatQueues) {
+resource requestsQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' = if (chatQueues) {
   parent: queues
   name: queueOfRequests
 }
 
-resource answersQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-04-01' = if (chatQueues) {
+resource answersQueue 'Microsoft.Storage/storageAccounts/queueServices/queues@2026-09-01' = if (chatQueues) {
   parent: queues
   name: queueOfAnswers
 }
 
-resource tables 'Microsoft.Storage/storageAccounts/tableServices@2026-04-01' = {
+resource tables 'Microsoft.Storage/storageAccounts/tableServices@2026-09-01' = {
   parent: account
   name: 'default'
 }
 
-resource history 'Microsoft.Storage/storageAccounts/tableServices/tables@2026-04-01' = {
+resource history 'Microsoft.Storage/storageAccounts/tableServices/tables@2026-09-01' = {
   parent: tables
   name: 'SwitchboardHistory'
 }

@@ -1,7 +1,9 @@
 """What Microsoft's Functions host answers, as a table of values: the local host answers the same.
 
 The values were seen in that host, version 4.1037, in front of this app on Microsoft's worker. How callers leave and how
-streams break off is in `test_web_extension.py` and `test_never_arrived.py`, queues in `test_queue_trigger.py`.
+streams break off is in `test_web_extension.py` and `test_never_arrived.py`, queues in `test_queue_trigger.py`, CORS in
+`test_front.py`, and SIGTERM in `test_stopping.py`. The host also takes a header name such as `X(a)`, and two headers
+`Content-Type`: the local host's HTTP parser refuses both with 400.
 """
 
 import json

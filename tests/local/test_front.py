@@ -132,7 +132,7 @@ async def test_an_allowed_origin_may_ask_first_and_read_the_streamed_answer(
     async with caller.post(f"{host.url}/unnamed", headers={"Origin": ORIGIN}) as answer:
         assert await answer.text() == "ab"
         assert answer.headers.getall("Access-Control-Allow-Origin") == [ORIGIN]
-        assert answer.headers["Vary"] == "Origin"
+        assert "Vary" not in answer.headers, "as in the Functions host"
 
 
 async def test_a_refused_origin_is_logged_once_with_the_setting_that_allows_it(
@@ -277,4 +277,4 @@ async def test_headers_that_do_not_arrive_in_time_end_the_connection(monkeypatch
             assert received.result() == b""
     finally:
         writer.close()
-        await serving.stop()
+        await serving.stop(0)
