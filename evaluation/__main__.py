@@ -19,7 +19,7 @@ from evaluation.measuring import Options, beside, measure
 from evaluation.page import comparison_page
 from evaluation.prices import Prices
 from evaluation.served import ROOT
-from evaluation.tables import comparison_lines
+from evaluation.tables import comparison_lines, worse
 
 _SAMPLES = (ROOT / "samples" / "questions.jsonl", ROOT / "samples" / "documents")
 _FOLDER = ROOT / ".data" / "eval"
@@ -95,7 +95,9 @@ def _compare(first: Path, second: Path, out: Path) -> int:
     beside(out, ".json").write_bytes(msgspec.json.format(msgspec.json.encode(comparison), indent=1) + b"\n")
     beside(out, ".html").write_text(comparison_page(comparison), encoding="utf-8")
     print(*comparison_lines(comparison), f"-> {beside(out, '.html')}", sep="\n")
-    return 0
+    if found := worse(comparison):
+        print(f"Worse than before: {', '.join(found)}.")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -98,6 +98,15 @@ def verdict(difference: Difference) -> str:
     return "better" if (difference.low > 0) is more_is_better else "worse"
 
 
+def worse(comparison: Comparison) -> list[str]:
+    """Return what is worse in the second run, over all questions; not the time, which depends on the machine too."""
+    return [
+        MEASURES[one.measure].label
+        for one in comparison.differences
+        if not one.language and one.measure != "seconds" and verdict(one) == "worse"
+    ]
+
+
 DIFFERENCE_HEAD = ["measure", "questions", "first", "second", "difference", "95 % sure", ""]
 
 

@@ -94,6 +94,13 @@ async def test_a_backend_is_measured_and_the_report_says_how_it_did(command: Com
     assert not (command.folder / "report.answers.jsonl").exists()
     code, said = await command.run("--compare", *[str(command.folder / "report.json")] * 2)
     assert (code, "4 questions in common" in said) == (0, True), said
+    before, after = command.folder / "before.json", command.folder / "after.json"
+    before.write_text(json.dumps(report))
+    for row in report["questions"]:
+        row["measures"]["answer_recall"] = 0
+    after.write_text(json.dumps(report))
+    code, said = await command.run("--compare", str(before), str(after))
+    assert (code, "Worse than before: answer recall." in said) == (1, True), said
     assert "<h1>Two runs</h1>" in (command.folder / "report.html").read_text(encoding="utf-8")
 
 

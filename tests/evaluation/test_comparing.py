@@ -9,12 +9,14 @@ import pytest
 from evaluation import EvaluationError
 from evaluation.comparing import Difference, compare, interval
 from evaluation.report import FORMAT, read_rows
-from evaluation.tables import difference_cells
+from evaluation.tables import difference_cells, worse
 
 
-def report(path: Path, values: dict[str, float], language: str = "en", question: str = "How many?") -> Path:
+def report(
+    path: Path, values: dict[str, float], language: str = "en", question: str = "How many?", measure: str = "hit@1"
+) -> Path:
     rows = [
-        {"id": name, "question": question, "language": language, "measures": {"hit@1": value}}
+        {"id": name, "question": question, "language": language, "measures": {measure: value}}
         for name, value in values.items()
     ]
     path.write_text(json.dumps({"format": FORMAT, "made": "now", "configuration": {}, "questions": rows}))
@@ -65,6 +67,26 @@ def test_a_better_run_is_called_better_and_an_equal_one_nothing(tmp_path: Path) 
     assert difference.low > 0
     (same,) = compare(first, first).differences
     assert (same.low, same.high, same.is_certain) == (0, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("measure", "of_less", "of_more"),
+    [
+        ("hit@1", ["hit@1"], []),
+        ("refused", [], ["refuses where not"]),
+        ("cost", [], ["cost"]),
+        ("seconds", [], []),
+        ("sources", [], []),
+    ],
+)
+def test_what_is_worse_is_named_but_not_what_may_be_chance_or_the_machine(
+    tmp_path: Path, measure: str, of_less: list[str], of_more: list[str]
+) -> None:
+    more, less = (report(tmp_path / f"{share}.json", values(1, share), measure=measure) for share in (0.9, 0.4))
+    assert worse(compare(more, less)) == of_less
+    assert worse(compare(less, more)) == of_more
+    one, other = (report(tmp_path / f"{seed}.json", values(seed, 0.5), measure=measure) for seed in (1, 3))
+    assert worse(compare(one, other)) == worse(compare(other, one)) == []
 
 
 def test_languages_are_compared_each_by_itself_and_what_one_run_did_not_measure_is_left_out(tmp_path: Path) -> None:
