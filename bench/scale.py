@@ -64,7 +64,7 @@ class Measured:
             first=first,
             each=(value["megabytes with 200 streams"] - first) / 200,
             table_requests=value["requests to a table a turn"],
-            model_tokens=value["tokens that a question reads"] * value["model calls a question"] + TOKENS,
+            model_tokens=value["tokens that a question reads"] + TOKENS,
         )
 
 

@@ -20,6 +20,8 @@ AT_ONCE = {
     int(memory) / 1024: most for memory, most in json.loads((INFRA / "requests-at-once.json").read_text()).items()
 }
 """How many requests an instance takes, by its gigabytes, where nothing else is chosen."""
+MEASURED = json.loads((INFRA.parent / "bench" / "measured.json").read_text(encoding="utf-8"))
+"""What was measured, each figure with what made it."""
 ANSWERS = (1_000, 10_000, 100_000)
 DAYS = 30
 SWEEPS = 24 * 60
@@ -35,9 +37,9 @@ class Use:
     """Answers a day."""
     model: str = "gpt-5.6-luna"
     """The model that answers, as `infra/prices.json` names it."""
-    read: int = 1_500
-    """Tokens that the model reads for an answer. Measured on the sample documents at four bytes a token: 1,100 for a
-    first question and 1,900 for a later one, which has a search query written too."""
+    read: int = MEASURED["tokens that a question reads"][0]
+    """Tokens that the model reads for an answer, measured on the sample documents. Longer documents fill
+    `CHAT_SOURCE_TOKENS`: 12,000."""
     written: int = 200
     """Tokens that it writes."""
     seconds: float = 6

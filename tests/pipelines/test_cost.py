@@ -26,7 +26,7 @@ def test_instances_are_paid_for_the_time_in_which_they_answer_and_not_for_each_a
 def test_what_is_free_each_month_is_not_paid() -> None:
     costs = month(Use(100, memory=0.5), TABLE)
     assert costs["Functions"] == costs["Application Insights"] == 0
-    assert costs["the model"] == pytest.approx(100 * DAYS * (1_500 * 0.20 + 200 * 1.20) / 1_000_000)
+    assert costs["the model"] == pytest.approx(100 * DAYS * (Use(100).read * 0.20 + 200 * 1.20) / 1_000_000)
 
 
 def test_a_model_without_a_price_is_named() -> None:
