@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room
 from shared.chat_types import Access, PartHealth, Passage, RequestContext, RetrievalMode
 from shared.events import CompletionStarted, Usage
 from shared.retrieval import Extent, SearchQuery, SearchResult
@@ -20,7 +20,9 @@ class TimedModel:
 
     takes_images = False
     takes_tools = True
-    source_tokens = 1_500
+
+    async def room(self) -> Room:
+        return Room(1_500)
 
     def __init__(self, tokens: Sequence[str], *, first: float = 0.3, gap: float = 0) -> None:
         self._tokens = tokens

@@ -42,6 +42,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     """The function's name."""
     arguments: str
     """The arguments as the model wrote them: JSON by intention, not by guarantee."""
+    beside: dict[str, Json] = msgspec.field(default_factory=dict[str, "Json"])
+    """What the service sent with it, such as `reasoning_content` or `extra_content`, and wants back with the call."""
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):

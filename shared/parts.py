@@ -234,7 +234,8 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     from shared.budgets.model import CappedModel
     from shared.chat_models.openai_chat import OpenAIChatModel
 
-    model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens)
+    longest = settings.chat_max_tokens if "chat_max_tokens" in settings.model_fields_set else None
+    model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens, longest)
     return CappedModel(model, settings.chat_max_tokens, settings.longest_prompt)
 
 

@@ -26,7 +26,7 @@ from shared.agents.instructions import BREVITY_INSTRUCTIONS
 from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
-from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
+from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role, ToolCall
 from shared.core import prompts
 from shared.core.callers_tools import LONGEST_ID, is_object
 from shared.errors import Unavailable
@@ -126,6 +126,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         )
         self.calls = calls
         self._hear = hear
+        self._beside: dict[str, dict[str, Json]] = {}
         self.output = AgentOutput()
         """Output of the current message. The caller sets a new one for each message."""
         self.most_words: int | None = None
@@ -171,8 +172,9 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         # them, and services refuse a conversation with a call that has no result.
         if request.tools:
             asked = [*_repeatable(calls)]
-            await gate.enter([*_tool_calls(asked)])
-            contents += asked
+            self._beside |= {one.id: call.beside for one, call in zip(asked, calls, strict=True)}
+            await gate.enter(asked)
+            contents += [af.Content.from_function_call(call.id, call.name, arguments=call.arguments) for call in asked]
         return af.ChatResponse(messages=[af.Message("assistant", contents)])
 
     async def _call(self, request: ModelRequest) -> tuple[str, list[ToolCall]]:
@@ -225,8 +227,16 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             elif author := self.name_of(message.author_name or ""):
                 prompt.append(Message(Role.USER, message.text, author=author))
             elif message.contents:
-                prompt.append(Message(Role.ASSISTANT, message.text, tool_calls=tuple(_tool_calls(message.contents))))
+                prompt.append(
+                    Message(Role.ASSISTANT, message.text, tool_calls=tuple(self._tool_calls(message.contents)))
+                )
         return tuple(prompt)
+
+    def _tool_calls(self, contents: Iterable[af.Content]) -> Iterator[ToolCall]:
+        for content in contents:
+            if content.type == "function_call":
+                beside = self._beside.get(content.call_id or "", {})
+                yield ToolCall(content.call_id or "", content.name or "", str(content.arguments or "{}"), beside)
 
     def _tools(self, options: Mapping[str, Any]) -> tuple[ToolDefinition, ...]:
         """The functions that the model may call: the agent's and the caller's; only the caller's if it must call."""
@@ -248,13 +258,7 @@ def _results(message: af.Message) -> Iterator[Message]:
             yield Message(Role.TOOL, str(content.result or ""), tool_call_id=content.call_id)
 
 
-def _tool_calls(contents: Iterable[af.Content]) -> Iterator[ToolCall]:
-    for content in contents:
-        if content.type == "function_call":
-            yield ToolCall(content.call_id or "", content.name or "", str(content.arguments or "{}"))
-
-
-def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
+def _repeatable(calls: Sequence[ToolCall]) -> Iterator[ToolCall]:
     """The calls of one round, in a form that services accept in the next request.
 
     They refuse a conversation with broken arguments, a dot in a name, an id that is too long, or an id that is there
@@ -267,6 +271,4 @@ def _repeatable(calls: Sequence[ToolCall]) -> Iterator[af.Content]:
         ids.add(call_id)
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", call.name)[:_LONGEST_NAME]
         # Without any arguments the framework tells the model what is missing.
-        yield af.Content.from_function_call(
-            call_id, name, arguments=call.arguments if is_object(call.arguments) else "{}"
-        )
+        yield ToolCall(call_id, name, call.arguments if is_object(call.arguments) else "{}")

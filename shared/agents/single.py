@@ -17,7 +17,7 @@ from shared.agents.gate import Paused
 from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox, call_services, cause_of, tools_of
-from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_models import ModelEvent, ModelFinished, ModelText, Room
 from shared.chat_types import ChatRequest, Passage, RequestContext, ToolCall
 from shared.citations import citable_in
 from shared.core.answering import Answering
@@ -44,7 +44,8 @@ async def run_agent(
     Raises:
         SwitchboardError: the error of the model or the retriever.
     """
-    turn = _AgentTurn(request, context, agent, parts, await tools_of(agent, request, context, parts))
+    tools = await tools_of(agent, request, context, parts)
+    turn = _AgentTurn(request, context, agent, parts, tools, await parts.model.room())
     known = KnownLinks(request, context, turn.passages, agent.instructions)
     answering = Answering(request, known, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
@@ -71,8 +72,9 @@ class _AgentTurn:
         agent: AgentDefinition,
         parts: AgentParts,
         tools: Sequence[Tool],
+        room: Room,
     ) -> None:
-        self._conversation = (*history_of(request), request.messages[-1], *request.steps)
+        self._conversation = (*history_of(request, room.history), request.messages[-1], *request.steps)
         self._request = request
         self._context = context
         self._agent = agent
@@ -80,7 +82,7 @@ class _AgentTurn:
         self._watch = parts.watch
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
-        used = ToolContext(request, context, parts.retriever, parts.model.source_tokens)
+        used = ToolContext(request, context, parts.retriever, room.sources)
         self._toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
         self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that need a person's consent, if the turn pauses."""
@@ -89,8 +91,9 @@ class _AgentTurn:
         self._instructions = single_instructions(agent, tools, request, attached=has_attachments(self._conversation))
         self._prompt_version = version_of(self._instructions)
         self._started: events.CompletionStarted | None = None
-        self._calls_told: int | None = None
-        """Number of tool calls that the last `Retrieved` listed; None before the first."""
+        self._calls_told: tuple[int, int] | None = None
+        """Number of tool calls and of results that the last `Retrieved` listed; None before the first."""
+        self._done_told = 0
         self._calls_with_text = 0
         self._is_in_text = False
 
@@ -140,6 +143,7 @@ class _AgentTurn:
             tell(client.output.usage, None)
         await self._lane.end(client.output.usage)
         await self._open()
+        await self._tell_done()
         if finished := client.output.finished:
             reason = "consent" if self.opened else finished.reason
             await put(replace(finished, reason=reason, usage=client.output.usage))
@@ -155,6 +159,7 @@ class _AgentTurn:
                 self._is_in_text = False
             case ModelText():
                 await self._open()
+                await self._tell_done()
                 if not self._is_in_text and self._calls_with_text:
                     await self._put(ModelText("\n\n"))
                 self._calls_with_text += not self._is_in_text
@@ -174,9 +179,17 @@ class _AgentTurn:
             case _:
                 assert_never(event)
 
+    async def _tell_done(self) -> None:
+        """Say what was done before the model says anything of it: whatever it makes of that, the user has read it."""
+        for sentence in self._toolbox.done[self._done_told :]:
+            await self._put(ModelText(f"\n\n{sentence}" if self._calls_with_text else sentence))
+            self._calls_with_text += 1
+            self._is_in_text = False
+        self._done_told = len(self._toolbox.done)
+
     async def _open(self) -> None:
         """Send `Retrieved` before the text, and again after more calls; the first time also `CompletionStarted`."""
-        count = len(self._toolbox.inputs)
+        count = len(self._toolbox.inputs), self._toolbox.results
         if count == self._calls_told:
             return
         await self._put(self._retrieved())

@@ -22,6 +22,7 @@ from shared.agents.lane import Lane
 from shared.agents.participant import Participant
 from shared.agents.toolbox import Toolbox, call_services, tools_of
 from shared.agents.transcript import TeamTranscript
+from shared.chat_models import Room
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
 from shared.core.context_window import history_of
@@ -51,7 +52,7 @@ async def run_team(
     yield events.CompletionStarted(id=f"team-{uuid4().hex}", created=int(time.time()), model="team")
     agents = _as_team(parts.agents, request.overrides.team_pattern)
     tools = {agent.name: await tools_of(agent, request, context, parts) for agent in agents.agents}
-    turn = _TeamTurn(request, context, replace(parts, agents=agents), tools)
+    turn = _TeamTurn(request, context, replace(parts, agents=agents), tools, await parts.model.room())
     said: list[events.AgentMessage] = []
     async with aclosing(run_as_task(turn.run)) as messages:
         async for message in messages:
@@ -78,7 +79,12 @@ class _TeamTurn:
     """One team at work on one request."""
 
     def __init__(
-        self, request: ChatRequest, context: RequestContext, parts: AgentParts, tools: Mapping[str, Sequence[Tool]]
+        self,
+        request: ChatRequest,
+        context: RequestContext,
+        parts: AgentParts,
+        tools: Mapping[str, Sequence[Tool]],
+        room: Room,
     ) -> None:
         now = asyncio.get_running_loop().time()
         margin = min(_MARGIN_SECONDS, _MARGIN_SHARE * (context.deadline - now))
@@ -86,9 +92,10 @@ class _TeamTurn:
         self._context = replace(context, deadline=context.deadline - margin)
         self._parts = parts
         self._tools = tools
+        self._source_tokens = room.sources
         self._agents = parts.agents
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
-        self._conversation = (*history_of(request), request.messages[-1])
+        self._conversation = (*history_of(request, room.history), request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         citable = citable_in(self._conversation)
         told = [agent.instructions for agent in self._agents.agents]
@@ -116,7 +123,7 @@ class _TeamTurn:
             raise RuntimeError("the workflow ended, and the team's turn did not")
 
     def _member(self, agent: AgentDefinition, lane: Lane, put: _Put, services: CallServices) -> af.Agent[Any]:
-        used = ToolContext(self._request, self._context, self._parts.retriever, self._parts.model.source_tokens)
+        used = ToolContext(self._request, self._context, self._parts.retriever, self._source_tokens)
         toolbox = Toolbox(agent.name, self._tools[agent.name], used, lane, services)
         pattern = self._agents.team.pattern
         client = AgentChatClient(

@@ -21,6 +21,8 @@ from shared.tools.table import TOOLS
 
 _SHORTEST_TOLD = 4
 """Characters of a value of which is told where it comes from; shorter ones are in any text."""
+_LONGEST_TOLD = 500
+"""Characters of a result that a user is told of a call that was done."""
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
 
@@ -78,10 +80,12 @@ class Toolbox:
         self._passages: dict[str, Passage] = {}
         self._rarities: dict[str, float] = {}
         self._calls: list[_Call] = []
+        self.done: list[str] = []
+        """Sentences on the calls for this message that a person agreed to and that were done, in their order."""
 
     def begin(self) -> None:
         """Begin a new message: keep the passages that were found, forget the calls of earlier messages."""
-        self._calls = []
+        self._calls, self.done = [], []
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -102,6 +106,11 @@ class Toolbox:
     def inputs(self) -> tuple[str, ...]:
         """Inputs of the calls for this message, such as search queries."""
         return tuple(call.input for call in self._calls)
+
+    @property
+    def results(self) -> int:
+        """Number of the calls for this message that have ended."""
+        return sum(call.result is not None for call in self._calls)
 
     @property
     def thoughts(self) -> tuple[Thought, ...]:
@@ -170,6 +179,10 @@ class Toolbox:
         except WrongArguments as wrong:
             self._calls.remove(call)
             return f"Error: {wrong}"
+        if tool.needs_consent and not call.result.is_error:
+            self.done.append(
+                f"{tool.title} was done: {' '.join(call.result.text.split())[:_LONGEST_TOLD] or 'no result'}"
+            )
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
         self._read += [(passage.sourcepage, passage.whole) for passage in call.result.passages]

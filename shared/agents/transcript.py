@@ -147,7 +147,8 @@ class TeamTranscript:
 
     def _text(self, result: AgentResult) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
-        text = AnswerLinks(self._links).whole(result.output.text)
+        said = [*result.toolbox.done, *filter(None, [result.output.text])]
+        text = AnswerLinks(self._links).whole("\n\n".join(said))
         if result.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
         said = _without_marker(text)

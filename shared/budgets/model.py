@@ -23,7 +23,7 @@ class CappedModel:
     def __init__(self, model: ChatModel, max_tokens: int, max_prompt_tokens: int) -> None:
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
-        self.source_tokens = model.source_tokens
+        self.room = model.room
         self.check = model.check
         self._model = model
         self._max_tokens = max_tokens

@@ -64,6 +64,19 @@ class ModelRequest(msgspec.Struct, frozen=True):
     the date or a time limit in the prompt has changed. Empty: found by all of the above."""
 
 
+HISTORY_TOKENS = 8_000
+"""Token budget for the text of earlier messages. The context windows of current models are several times as large."""
+
+
+class Room(msgspec.Struct, frozen=True):
+    """How many tokens a model has room for, as `tokens_in` counts."""
+
+    sources: int
+    """Of sources, where no caller says how many there are to be."""
+    history: int = HISTORY_TOKENS
+    """Of earlier messages."""
+
+
 class ModelText(msgspec.Struct, frozen=True):
     """A piece of the answer's text."""
 
@@ -94,8 +107,10 @@ class ChatModel(Protocol):
     """Whether messages may carry images."""
     takes_tools: bool
     """Whether it can call any function, and not only those that the app itself has."""
-    source_tokens: int
-    """Tokens of sources that an answer is made of, where no caller says how many there are to be."""
+
+    async def room(self) -> Room:
+        """How much it reads of each part of a prompt; a service may be asked for that."""
+        ...
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield the answer as it is made: `CompletionStarted`, reasoning, text, annotations, calls, a `ModelFinished`.

@@ -15,6 +15,7 @@ import msgspec
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import SseReader, StreamTooLong
 from shared.chat_models.thinking import ThinkingMarks
+from shared.chat_models.written_calls import Repeats, WrittenCalls
 from shared.chat_types import Json, ToolCall
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault
@@ -24,12 +25,15 @@ from shared.outbound.openai_service.reasons import read_fault
 class _Function(msgspec.Struct, gc=False):
     name: str | None = None
     arguments: str | dict[str, object] | None = None
+    thought_signature: Any = None
 
 
 class _ToolCallPiece(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    extra_content: Any = None  # Gemini's, with a signature of its thoughts
+    thought_signature: Any = None
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -60,6 +64,9 @@ class _Chunk(msgspec.Struct, gc=False):
     usage: Any = None
     prompt_filter_results: Any = None  # JSON of any shape, as the next; msgspec cannot analyse the recursive `Json`
     error: Any = None
+    object: Any = None
+    code: Any = None
+    message: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Chunk)
@@ -67,6 +74,8 @@ _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2
 _SURROGATES = re.compile(rb"\\\\|" + _HIGH + _LOW + rb"|(?P<high>" + _HIGH + rb")|(?P<low>" + _LOW + rb")")
 """Characters beyond the 16-bit ones in JSON's escapes: both halves, or one that stands alone."""
 
+MOST_BESIDE_BYTES = 64 * 1024
+"""Most that is kept of what a service sends beside a call, in bytes of JSON: with more, nothing of it is."""
 LONGEST_TEXT = 8_192
 """Characters of a `ModelText`: a longer piece of the answer becomes several, so that no stage works long at one."""
 
@@ -88,6 +97,7 @@ class _OpenCall:
         self.index = piece.index
         self.id = piece.id
         self.name = ""
+        self.beside: dict[str, Json] = {}
         self._arguments: list[str] = []
 
     def is_continued_by(self, piece: _ToolCallPiece) -> bool:
@@ -101,6 +111,9 @@ class _OpenCall:
         """Add a piece; return how many characters it has."""
         self.id = self.id or piece.id
         added = len(piece.id or "")
+        signature: Json = piece.thought_signature or (piece.function and piece.function.thought_signature)
+        given: dict[str, Json] = {"extra_content": piece.extra_content, "thought_signature": signature}
+        self.beside |= {name: value for name, value in given.items() if value}
         if piece.function is None:
             return added
         name, arguments = piece.function.name or "", piece.function.arguments or ""
@@ -108,28 +121,51 @@ class _OpenCall:
         self._arguments.append(arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode())
         return added + len(name) + len(self._arguments[-1])
 
-    def to_tool_call(self) -> ToolCall:
-        return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments="".join(self._arguments))
+    def to_tool_call(self, thought: str) -> ToolCall:
+        beside = self.beside | ({"reasoning_content": thought} if thought else {})
+        if len(msgspec.json.encode(beside)) > MOST_BESIDE_BYTES:
+            beside = {}
+        arguments = "".join(self._arguments)
+        return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments=arguments, beside=beside)
 
 
 class ChunkReader:
     """Converts the bytes of one answer to model events."""
 
-    def __init__(self, model: str, *, framing: Literal["sse", "json"] = "sse", address: str = "") -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        framing: Literal["sse", "json"] = "sse",
+        address: str = "",
+        names_model: bool = True,
+        marks: ThinkingMarks | None = None,
+        written: WrittenCalls | None = None,
+    ) -> None:
         """Start an answer.
 
         Args:
             model: the model's name for when the service does not give one.
             framing: `sse`, or `json` for a whole completion in one document.
             address: URL of the endpoint that answers.
+            names_model: Whether the service's name of the model counts: local ones give a path of their disk.
+            marks: Takes thoughts out of the text.
+            written: Takes calls of tools out of the text.
         """
         self._model = model
+        self._names_model = names_model
         self._address = address
         self._lines = SseReader(reads_errors=True) if framing == "sse" else None
         self._document = bytearray()
-        self._marks = ThinkingMarks()
+        self.marks = marks or ThinkingMarks()
+        self.has_lone_end = False
+        """Whether the text that has gone out had an end of thoughts without their beginning."""
+        self._written = written or WrittenCalls(())
+        self._repeats = Repeats()
+        self._thought: list[str] = []  # of `reasoning_content` alone, which its services want back under that name
         self._calls: list[_OpenCall] = []
-        self._usage: Usage | None = None
+        self.usage: Usage | None = None
+        """Tokens of the answer; None: the service has not told them."""
         self._prompt_filter_results: Json = None
         self._content_filter_results: dict[str, Json] = {}
         self._piece_results: dict[str, Json] = {}
@@ -182,13 +218,17 @@ class ChunkReader:
             self._read(payload, events)
         if not self.is_complete or not (self.has_content or self._finish_reason):
             raise ServiceFault(Fault(Reason.CUT_OFF if self.has_content else Reason.NOT_AN_ANSWER))
-        thought, text = self._marks.flush()
-        events += [*_pieces(ReasoningDelta, thought), *_pieces(ModelText, text)]
-        calls = [call.to_tool_call() for call in self._calls if call.name]
+        thought, text = self.marks.flush()
+        events += [*_pieces(ReasoningDelta, thought), *_pieces(ModelText, self._written.feed(text))]
+        calls = [call.to_tool_call("".join(self._thought)) for call in self._calls if call.name]
+        if isinstance(held := self._written.end(), ToolCall) and not calls:
+            calls = [held]
+        else:
+            events += _pieces(ModelText, held if isinstance(held, str) else "")
         reason = _REASONS.get(self._finish_reason or "stop", "stop")
         if calls and reason == "stop":
             reason = "tool_calls"
-        return [*events, *calls, ModelFinished(reason, self._usage, self._content_filter_results or None)]
+        return [*events, *calls, ModelFinished(reason, self.usage, self._content_filter_results or None)]
 
     def _read(self, payload: bytes, events: list[ModelEvent]) -> None:
         """Read one chunk and append the events that it makes: no generators here, since this is done for each token."""
@@ -209,7 +249,7 @@ class ChunkReader:
         usage: object = chunk.usage
         if isinstance(usage, dict) and usage:
             counts = cast("dict[str, object]", usage)
-            self._usage = Usage(_tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens")))
+            self.usage = Usage(_tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens")))
         for choice in chunk.choices or ():
             if not choice.index:
                 self._read_choice(choice, events)
@@ -222,8 +262,8 @@ class ChunkReader:
                 chunk = _decoder.decode(_SURROGATES.sub(self._joined_half, payload))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
                 raise ServiceFault(Fault(Reason.NOT_AN_ANSWER)) from exc
-        if chunk.error:
-            raise ServiceFault(read_fault(chunk.error))
+        if chunk.error or chunk.object == "error":  # vLLM has told it without that key
+            raise ServiceFault(read_fault(chunk.error or {"code": chunk.code, "message": chunk.message}))
         return chunk
 
     def _joined_half(self, found: re.Match[bytes]) -> bytes:
@@ -241,7 +281,7 @@ class ChunkReader:
         return CompletionStarted(
             id=_name(chunk.id) or f"chatcmpl-{uuid4().hex}",
             created=created if created > 0 else int(time.time()),
-            model=_name(chunk.model) or self._model,
+            model=(self._names_model and _name(chunk.model)) or self._model,
             system_fingerprint=_name(chunk.system_fingerprint),
             prompt_filter_results=self._prompt_filter_results,
             address=self._address,
@@ -270,14 +310,21 @@ class ChunkReader:
             return
         for piece in delta.tool_calls or ():
             self._add(piece)
+        if isinstance(delta.reasoning_content, str):
+            self._thought.append(delta.reasoning_content)
         if reasoning := delta.reasoning_content or delta.reasoning or _thought(delta.content):
             self._add_reasoning(reasoning, events)
         if text := _text(delta):
             self.has_content = True
             self._hold(len(text))
-            if not self._marks.is_over:
-                thought, text = self._marks.feed(text)
+            if not self.marks.is_over:
+                thought, text = self.marks.feed(text)
                 events += _pieces(ReasoningDelta, thought)
+            elif "</think>" in text:
+                self.has_lone_end = True
+            if self._repeats.feed(text):
+                self._finish_reason, self._done = "length", True
+            text = self._written.feed(text)
             if len(text) <= LONGEST_TEXT:
                 if text:
                     events.append(ModelText(text))

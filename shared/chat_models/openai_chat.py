@@ -3,21 +3,25 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from copy import replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from shared.chat_models import ModelEvent, ModelRequest, ModelText, ToolDefinition
+from shared.chat_models import HISTORY_TOKENS, ModelEvent, ModelRequest, ModelText, Room
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
-from shared.chat_types import ImagePart, Json, JsonForm, Message, PartHealth, RequestContext
+from shared.chat_models.openai_request import EFFORT, LONGEST_ANSWER, message_of, response_format, supported, tools_of
+from shared.chat_models.thinking import ThinkingMarks
+from shared.chat_models.written_calls import WrittenCalls
+from shared.chat_types import Json, JsonForm, PartHealth, RequestContext
 from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Fault, Reason, ServiceFault
-from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS, ServedModel
+from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.endpoint import Answering, Endpoint
 from shared.outbound.openai_service.service import OpenAIService
 from shared.runtime.reusable_timeout import ReusableTimeout
@@ -27,10 +31,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("switchboard.openai")
 
-_LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
-"""Names of the output limit. OpenAI's reasoning models refuse the second, older one; some services lack the first."""
-_EFFORT = "reasoning_effort"
-"""Its values differ by model, so that a model that refuses one may take another."""
+_MOST_SOURCE_TOKENS = 5_000
+"""Of sources in a prompt: nine of ten questions are answered by what is found first."""
+_LEAST_SOURCE_TOKENS = 300
+_RULES_TOKENS = 400
+"""Tokens of the instructions of an answer, with those for its options."""
+_ANSWER_PART = 4
+"""A quarter of a window is for the answer."""
+_WINDOW_SECONDS, _UNSURE_SECONDS = 600.0, 20.0
+"""How long the window that a service has told counts, and how soon one that has told none is asked again."""
+_LEAST_CUT, _CUT_SHARE, _CUT_MARGIN = 1_000, 0.7, 32
+"""A prompt was cut if the service counts so few of its tokens, which end at a window's usual size."""
 _LARGEST_ANSWER = 64 * 1024 * 1024
 """Maximum size of an answer in bytes. The longest that models write, 128,000 tokens, has 500 for each."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
@@ -38,20 +49,57 @@ _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 
 
 class OpenAIChatModel:
-    """A model behind `POST /chat/completions`."""
+    """A model behind `POST /chat/completions`.
+
+    Args:
+        service: Its service.
+        reasoning_effort: How long it thinks, unless a call says otherwise; None: as it does by itself.
+        source_tokens: Tokens of sources in a prompt; None: what the model's window has room for.
+        longest_answer: Tokens of an answer; None: as a call says, and what the window has room for.
+    """
 
     takes_images = True
     takes_tools = True
 
     def __init__(
-        self, service: OpenAIService, reasoning_effort: str | None = None, source_tokens: int = 12_000
+        self,
+        service: OpenAIService,
+        reasoning_effort: str | None = None,
+        source_tokens: int | None = None,
+        longest_answer: int | None = None,
     ) -> None:
-        self.source_tokens = source_tokens
+        self._source_tokens = source_tokens
+        self._longest_answer = longest_answer
+        self._window: int | None = None
+        self._asks_window_at = -inf
+        self._thinks_first: set[str] = set()
         self._reasoning_effort = reasoning_effort
         self._service = service
         self._model = service.connection.chat_model
         self._unsupported: defaultdict[tuple[Endpoint, str], set[str]] = defaultdict(set)
         self._health = CachedHealth(self._ask_health)
+
+    async def room(self) -> Room:
+        """See `ChatModel.room`. A compatible service is asked for the window of its model, now and then."""
+        endpoint, now = self._service.endpoints[0], asyncio.get_running_loop().time()
+        if self._is_compatible and now >= self._asks_window_at and self._source_tokens is None:
+            found = await endpoint.window(self._model)
+            self._asks_window_at = now + (_WINDOW_SECONDS if found and found.is_lasting else _UNSURE_SECONDS)
+            self._window = found.tokens if found else self._window
+        return self._room()
+
+    def _room(self) -> Room:
+        most = self._source_tokens or _MOST_SOURCE_TOKENS
+        if self._window is None:
+            return Room(most)
+        # A third is left for instructions and the question, and as estimates of tokens are too low for some languages.
+        left = (self._window - self._window // _ANSWER_PART) * 2 // 3 - _RULES_TOKENS
+        sources = self._source_tokens or max(_LEAST_SOURCE_TOKENS, min(most, left * 3 // 4))
+        return Room(sources, max(0, min(left - sources, HISTORY_TOKENS)))
+
+    @property
+    def _is_compatible(self) -> bool:
+        return self._service.connection.kind == "openai-compatible"
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """See `ChatModel.stream`. Events that came together follow without suspending, up to `LONGEST_TEXT`."""
@@ -91,10 +139,12 @@ class OpenAIChatModel:
         with ReusableTimeout() as timer:
 
             async def attempt(endpoint: Endpoint, until: float) -> _Begun:
-                return await self._begin(endpoint, self._body(endpoint, request, model.name), model, timer, until)
+                body = self._body(endpoint, request, model.name)
+                make = partial(self._reader, endpoint, request, context, model)
+                return await self._begin(endpoint, body, model, make, timer, until)
 
             loop = asyncio.get_running_loop()
-            limit = min(loop.time() + self._service.timeouts.first, context.deadline)
+            limit = context.deadline
             begun = await self._service.ask(
                 attempt,
                 model,
@@ -128,6 +178,7 @@ class OpenAIChatModel:
                         answering.silent_since = None
                         events = reader.finish() if data is None else reader.feed(data)
                         answering.is_complete = reader.is_complete
+                    self._learn(request, model.name, reader)
                     await self._drain(received)
 
     async def check(self) -> PartHealth:
@@ -142,7 +193,13 @@ class OpenAIChatModel:
         return replace(health, facts={**health.facts, "answers": answers})
 
     async def _begin(
-        self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, timer: ReusableTimeout, until: float
+        self,
+        endpoint: Endpoint,
+        body: dict[str, object],
+        model: ServedModel,
+        make_reader: Callable[[Literal["sse", "json"]], ChunkReader],
+        timer: ReusableTimeout,
+        until: float,
     ) -> "_Begun":
         """Ask one endpoint, and if there are others wait for the first piece of its answer.
 
@@ -153,7 +210,7 @@ class OpenAIChatModel:
         response = await self._request(endpoint, body, model, until)
         received, data, events = pieces(response, _LARGEST_ANSWER), b"", list[ModelEvent]()
         try:
-            reader = ChunkReader(model.name, framing=_framing(response), address=endpoint.connection.base_url)
+            reader = make_reader(_framing(response))
             while self._service.is_spread and not (reader.has_content or data is None):
                 limit = self._limit(reader, until)
                 data = None if reader.is_done else await self._read(received, reader, timer, limit)
@@ -163,6 +220,43 @@ class OpenAIChatModel:
             response.close()
             raise
         return _Begun(endpoint, response, received, reader, events, is_over=data is None)
+
+    def _reader(
+        self,
+        endpoint: Endpoint,
+        request: ModelRequest,
+        context: RequestContext,
+        model: ServedModel,
+        framing: Literal["sse", "json"],
+    ) -> ChunkReader:
+        """Make what reads an answer; with a service that may be a local one, also in the ways of small models."""
+        return ChunkReader(
+            model.name,
+            framing=framing,
+            address=endpoint.connection.base_url,
+            names_model=not self._is_compatible,
+            marks=ThinkingMarks(is_in=model.name in self._thinks_first, is_held=context.is_whole),
+            written=WrittenCalls(request.tools if self._is_compatible else (), is_arguments=self._asks_json(request)),
+        )
+
+    def _asks_json(self, request: ModelRequest) -> bool:
+        """Whether search queries are asked for as JSON of their schema: small models keep to that, and call no tool."""
+        return self._is_compatible and len(request.tools) == 1 and request.tools[0].takes_queries
+
+    def _learn(self, request: ModelRequest, model: str, reader: ChunkReader) -> None:
+        """Note what a whole answer tells of the model: where it thinks, and whether its service has cut the prompt."""
+        if reader.has_lone_end or reader.marks.begins_in:
+            self._thinks_first.add(model)
+        else:
+            self._thinks_first.discard(model)
+        sent = sum(len(message.text.encode(errors="replace")) for message in request.messages) // 4
+        read = reader.usage.prompt_tokens if reader.usage else 0
+        if _LEAST_CUT <= read < sent * _CUT_SHARE and -read % 1024 <= _CUT_MARGIN:
+            self._window = read + -read % 1024
+            _log.warning(
+                "%s has read %d tokens of some %d: its service cut the prompt. Prompts are shorter from now on",
+                *(model, read, sent),
+            )
 
     async def _request(
         self, endpoint: Endpoint, body: dict[str, object], model: ServedModel, until: float
@@ -174,12 +268,13 @@ class OpenAIChatModel:
         known = self._unsupported[endpoint, model.name]
         left_out = set(known)
         while True:
-            sent = _supported(body, left_out)
+            sent = supported(body, left_out)
             try:
                 response = await endpoint.post("/chat/completions", sent, until)
             except Refused as exc:
+                self._window = exc.fault.window or self._window
                 name = unsupported_parameter(exc, sent)
-                name = f"{name}={sent[name]}" if name == _EFFORT else name
+                name = f"{name}={sent[name]}" if name == EFFORT else name
                 if name is None or name in left_out:
                     if exc.fault.reason is Reason.NOT_THERE:
                         raise ServiceFault(await endpoint.explained(exc.fault, model)) from exc
@@ -193,21 +288,28 @@ class OpenAIChatModel:
 
     def _body(self, endpoint: Endpoint, request: ModelRequest, model: str) -> dict[str, object]:
         official = endpoint.connection.kind != "openai-compatible"
+        asked = request.tools[0] if self._asks_json(request) else None
+        form = JsonForm("", asked.name, asked.parameters) if asked else request.form
         optional: dict[str, object] = {
             "temperature": request.temperature,
             "seed": request.seed,
-            _LONGEST_ANSWER[0 if official else 1]: request.max_tokens,
-            _EFFORT: request.reasoning_effort or self._reasoning_effort,
-            **_tools(request),
-            "response_format": _response_format(request.form) if request.form else None,
+            LONGEST_ANSWER[0 if official else 1]: self._longest(request),
+            EFFORT: request.reasoning_effort or self._reasoning_effort,
+            **({} if self._asks_json(request) else tools_of(request)),
+            "response_format": response_format(form) if form else None,
         }
         return {
             "model": model,
-            "messages": [_message(message) for message in request.messages],
+            "messages": [message_of(message, official=official) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    def _longest(self, request: ModelRequest) -> int | None:
+        if self._window is None or self._longest_answer or request.max_tokens is None:
+            return request.max_tokens
+        return min(request.max_tokens, self._window // _ANSWER_PART)
 
     def _limit(self, reader: ChunkReader, first: float) -> float:
         """Return until when the next bytes have to come, on the loop's clock; `first` counts for the first piece."""
@@ -247,11 +349,16 @@ class OpenAIChatModel:
         kind, name = self._service.connection.kind, self._model.name
         hosts = [endpoint.connection.host for endpoint in self._service.endpoints]
         facts: dict[str, Json] = {"host": ", ".join(hosts), "model": name}
+        if self._is_compatible:
+            room = await self.room()
+            facts |= {"window": self._window, "source tokens": room.sources}
         well = [host for host, fault in zip(hosts, faults, strict=True) if fault is None]
         detail = [f"{name} at {', '.join(well)}"] if well else []
         for host, fault in zip(hosts, faults, strict=True):
             if fault:
                 detail.append(f"{host}: {fault.message}" if self._service.is_spread else fault.message)
+        if well and self._window:
+            detail.append(f"It reads {self._window:,} tokens with its answer, {facts['source tokens']:,} of sources")
         return PartHealth(kind, ok=bool(well), detail=". ".join(detail), facts=facts)
 
 
@@ -277,76 +384,9 @@ class _Begun(msgspec.Struct, frozen=True):
         self.response.close()
 
 
-def _supported(body: dict[str, object], left_out: Collection[str]) -> dict[str, object]:
-    """Remove the parameters that the model does not support; a refused output limit gets its other name."""
-    sent = {name: value for name, value in body.items() if name not in left_out}
-    if f"{_EFFORT}={body.get(_EFFORT)}" in left_out:
-        del sent[_EFFORT]
-    if THINKING_WITH_TOOLS in left_out and "tools" in body:
-        sent[_EFFORT] = "none"
-    for name, other in zip(_LONGEST_ANSWER, reversed(_LONGEST_ANSWER), strict=True):
-        if name in body and name in left_out and other not in left_out:
-            sent[other] = body[name]
-    return sent
-
-
 def _framing(response: "aiohttp.ClientResponse") -> Literal["sse", "json"]:
     """Framing of the answer: some services send one JSON document although a stream was requested."""
     content_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type == "text/html":
         raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, status=response.status))
     return "json" if content_type == "application/json" else "sse"
-
-
-def _tools(request: ModelRequest) -> dict[str, object]:
-    if not request.tools:
-        return {}
-    choice = request.tool_choice
-    named = {"type": "function", "function": {"name": choice.named}} if choice.named else None
-    return {
-        "tools": [_tool(tool) for tool in request.tools],
-        "tool_choice": named or ("required" if choice.must_call else None),
-        "parallel_tool_calls": choice.parallel,
-    }
-
-
-def _tool(tool: ToolDefinition) -> Json:
-    described: dict[str, Json] = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    if tool.strict is not None:
-        described["strict"] = tool.strict
-    return {"type": "function", "function": described}
-
-
-def _response_format(form: JsonForm) -> Json:
-    if form.schema is None:
-        return {"type": "json_object"}
-    named: dict[str, Json] = {"name": form.name, "schema": form.schema}
-    optional: dict[str, Json] = {"strict": form.strict, "description": form.description}
-    given = {key: value for key, value in optional.items() if value is not None}
-    return {"type": "json_schema", "json_schema": named | given}
-
-
-def _message(message: Message) -> dict[str, object]:
-    wire: dict[str, object] = {"role": message.role.value, "content": message.text}
-    if message.images:
-        images = [part for image in message.images for part in _image(image)]
-        wire["content"] = [*images, {"type": "text", "text": message.text}]
-    if message.tool_calls:
-        wire["content"] = message.content or None
-        wire["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id is not None:
-        wire["tool_call_id"] = message.tool_call_id
-    return wire
-
-
-def _image(image: ImagePart) -> list[object]:
-    """The parts of an image: its name, if it has one, and the image, whose `data:` URL is made when it is sent."""
-    name: list[object] = [{"type": "text", "text": f"{image.name}:"}] if image.name else []
-    return [*name, {"type": "image_url", "image_url": {"url": image}}]

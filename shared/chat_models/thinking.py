@@ -1,7 +1,9 @@
 """Takes what a model thinks out of its text, where its server leaves it there between `<think>` and `</think>`.
 
 Ollama, vLLM and llama.cpp name it apart where they know the model's template, and leave it where they do not. Only a
-text that begins with the mark has any: later in an answer it may be a word about such marks.
+text that begins with the mark has any: later in an answer it may be a word about such marks. A template may also put
+the first mark into the prompt, so that the text has only the second one: of a stream that is known from the answer
+before.
 """
 
 _OPENING, _CLOSING = "<think>", "</think>"
@@ -10,14 +12,23 @@ _LONGEST_GAP = 32
 
 
 class ThinkingMarks:
-    """Splits the pieces of a text, however they cut the marks."""
+    """Splits the pieces of a text, however they cut the marks.
 
-    def __init__(self) -> None:
+    Args:
+        is_in: Whether the text begins within the thoughts, as that of the same model did before.
+        is_held: Whether nobody reads the text before its end, so that an end of thoughts is looked for in all of it.
+    """
+
+    def __init__(self, *, is_in: bool = False, is_held: bool = False) -> None:
         self.is_over = False
         """Whether all that follows is the answer, so that there is nothing more to split."""
+        self.begins_in = is_in
+        """Whether the model's texts begin within its thoughts, as far as this one tells."""
         self._held: str = ""
-        self._is_in = False
-        self._is_after = False
+        self._is_in = is_in or is_held
+        self._is_quiet = is_held
+        self._has_begun = self._has_mark = self._is_after = False
+        self._thought: list[str] = []
 
     def feed(self, piece: str) -> tuple[str, str]:
         """Add a piece; return what is thought and what is answered in what is decided now."""
@@ -25,27 +36,34 @@ class ThinkingMarks:
         self._held = ""
         if self._is_after:
             return "", self._answer(text)
-        if not self._is_in:
+        if not self._has_begun:
             begun = text.lstrip()
-            if not begun.startswith(_OPENING):
-                if len(text) - len(begun) <= _LONGEST_GAP and _OPENING.startswith(begun):
-                    self._held = text
-                    return "", ""
+            self._has_mark = begun.startswith(_OPENING)
+            if not self._has_mark and len(text) - len(begun) <= _LONGEST_GAP and _OPENING.startswith(begun):
+                self._held = text
+                return "", ""
+            if not (self._has_mark or self._is_in):
                 self.is_over = True
                 return "", text
-            self._is_in, text = True, begun.removeprefix(_OPENING)
+            self._has_begun = self._is_in = True
+            self._is_quiet = self._is_quiet and not self._has_mark
+            text = begun.removeprefix(_OPENING)
         thought, mark, rest = text.partition(_CLOSING)
         if mark:
-            self._is_after = True
-            return thought, self._answer(rest)
+            self._is_after, self.begins_in = True, not self._has_mark
+            return "".join([*self._thought, thought]) if self._is_quiet else thought, self._answer(rest)
         cut = max((size for size in range(1, len(_CLOSING)) if text.endswith(_CLOSING[:size])), default=0)
         self._held = text[len(text) - cut :]
-        return text[: len(text) - cut], ""
+        self._thought.append(text[: len(text) - cut])
+        return "" if self._is_quiet else self._thought[-1], ""
 
     def flush(self) -> tuple[str, str]:
-        """End the text; return what was held back."""
+        """End the text; return what was held back. A text without the mark that was expected is the answer."""
         held, self._held = self._held, ""
-        return (held, "") if self._is_in else ("", held)
+        if self._has_begun and not (self._has_mark or self._is_after):
+            self.begins_in = False
+            return "", "".join(self._thought) + held
+        return (held, "") if self._has_mark else ("", held)
 
     def _answer(self, text: str) -> str:
         """Leave out the white space between the mark and the answer."""

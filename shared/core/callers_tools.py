@@ -78,11 +78,10 @@ def calls_for_caller(request: ChatRequest, made: Sequence[ToolCall], reason: str
     offered = {tool.name for tool in request.tools}
     calls = [call for call in made if call.name in offered]
     whole = [call for call in calls if is_object(call.arguments or "{}")]
-    if reason != "length":
-        if len(whole) < len(calls):
-            raise Unavailable("The model called a tool with arguments that are no JSON object. Try again.")
-        if request.tool_choice.must_call and not calls and reason != "content_filter":
-            raise Unavailable("tool_choice: the model called no tool although it has to. Try again.")
+    if reason != "length" and len(whole) < len(calls):
+        raise Unavailable("The model called a tool with arguments that are no JSON object. Try again.")
+    if request.tool_choice.must_call and not calls and reason != "content_filter":
+        raise Unavailable("tool_choice: the model called no tool although it has to. Try again.")
     if request.tool_choice.parallel is False:
         del whole[1:]
     return tuple(_with_own_ids(request, whole))
@@ -95,7 +94,7 @@ def _with_own_ids(request: ChatRequest, calls: Iterable[ToolCall]) -> Iterable[T
         is_own = call.id not in ids and 0 < len(call.id) <= LONGEST_ID
         call_id = call.id if is_own else f"call_{request.answer_id[:28]}_{len(ids)}"
         ids.add(call_id)
-        yield ToolCall(call_id, call.name, call.arguments or "{}")
+        yield replace(call, id=call_id, arguments=call.arguments or "{}")
 
 
 def is_object(arguments: str) -> bool:

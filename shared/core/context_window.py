@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from shared.chat_models import HISTORY_TOKENS
 from shared.chat_types import ChatRequest, Message, Role
 
-HISTORY_TOKENS = 8_000
-"""Token budget for the text of earlier messages. The context windows of current models are several times as large."""
 ATTACHED_TOKENS = 32_000
 """Separate token budget for files and images of earlier messages, since users ask about a file more than once."""
 
@@ -33,9 +32,9 @@ def estimate_attached_tokens(message: Message) -> int:
     return sum(tokens_in(str(file)) for file in message.files) + _IMAGE_TOKENS * len(message.images)
 
 
-def history_of(request: ChatRequest) -> tuple[Message, ...]:
-    """Return the earlier messages that a turn gets; none in a request that stands alone."""
-    return () if request.single_turn else fit_history(request.messages[:-1])
+def history_of(request: ChatRequest, budget: int) -> tuple[Message, ...]:
+    """Return the earlier messages that a turn gets, as `fit_history` does; none in a request that stands alone."""
+    return () if request.single_turn else fit_history(request.messages[:-1], budget)
 
 
 def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tuple[Message, ...]:

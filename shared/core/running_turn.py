@@ -35,6 +35,10 @@ _log = logging.getLogger("switchboard.turn")
 
 _BATCH_LIMIT = 1_000
 """Events that may wait for a slow reader; then the turn waits too."""
+_TOO_SLOW = (
+    "The answer took too long. Ask for less, or try again; whoever runs the app can raise CHAT_DEADLINE_SECONDS, or "
+    "lower CHAT_SOURCE_TOKENS, so that the model has less to read."
+)
 STOPPED = "stopped"
 """Says in a `CancelledError` that the turn was ended on purpose, and not because its caller has left."""
 
@@ -158,7 +162,7 @@ class RunningTurn[Event = ChatEvent]:
             outcome = self._fail(without_frames(error))
         except Exception as error:  # noqa: BLE001 (the outer edge: it is logged, and the caller gets one clean error)
             if deadline.expired():
-                outcome = self._fail(TooSlow("The answer took too long. Ask for less, or try again."))
+                outcome = self._fail(TooSlow(_TOO_SLOW))
             else:
                 log_fault(error, self._context.invocation_id)
                 outcome = self._fail(InternalError())

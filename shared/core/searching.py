@@ -24,7 +24,7 @@ _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
 
 
-NOT_REWRITTEN = "The model wrote no search query, so the question is searched for as it was asked."
+NOT_REWRITTEN = "The model wrote no search query: the question is searched for, with words that it refers to."
 """Note of a search by a question that the model should have rewritten."""
 
 

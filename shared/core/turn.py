@@ -17,6 +17,7 @@ from shared.core.source_images import ImagesShown, SourceImages
 from shared.core.sources import fitting
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
+from shared.runtime.late_imports import run_import
 
 
 async def run_turn(
@@ -41,18 +42,22 @@ async def run_turn(
     Raises:
         SwitchboardError: the model or the retriever failed.
     """
-    history = history_of(request)
+    room = await model.room()
+    history = history_of(request, room.history)
     note, queries, rewriting = "", None, None
     if any(message.role is not Role.SYSTEM for message in history):
         queries, rewriting = await rewrite_query(model, request, history, context)
         note = NOT_REWRITTEN if queries is None else ""
-    searches = [search_query(request, context, query) for query in ([request.question] if queries is None else queries)]
+    if queries is None:
+        queries = [await run_import(_standing_alone, request, history) if note else request.question]
+    searches = [search_query(request, context, query) for query in queries]
     found = await search_all(retriever, searches, context)
     if request.overrides.top is None:
-        found = replace(found, passages=fitting(found.passages, model.source_tokens))
+        found = replace(found, passages=fitting(found.passages, room.sources))
     shown = await images.shown(request, found.passages, context)
     texts = shown.texts(found.passages) if searches else None
-    prompt = answer_prompt(request, history, texts, [one.image for one in shown.images])
+    first = found.passages[0].sourcepage if found.passages else ""
+    prompt = answer_prompt(request, history, texts, [one.image for one in shown.images], first)
     yield _retrieved(request, searches, found, shown, prompt, note)
 
     want_followups = request.overrides.suggest_followup_questions
@@ -72,6 +77,14 @@ async def run_turn(
     known = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
     for event in answering.end(known, spent=rewriting):
         yield event
+
+
+def _standing_alone(request: ChatRequest, history: Sequence[Message]) -> str:
+    """The question, with what it refers to in the questions before it."""
+    from shared.chat_models.extractive.questions import standalone_query
+
+    asked = (*history, request.messages[-1])
+    return standalone_query([message.content for message in asked if message.role is Role.USER])
 
 
 def _retrieved(

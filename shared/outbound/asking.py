@@ -10,7 +10,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import SwitchboardError
-from shared.outbound.faults import RETRIED, Fault
+from shared.outbound.faults import RETRIED, Fault, Reason
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
@@ -30,6 +30,8 @@ class RetryPolicy(msgspec.Struct, frozen=True):
             fault: What went wrong.
             attempt: How many retries there were before.
         """
+        if fault.reason is Reason.LOADING and self.retries:
+            return self.first_backoff * 2 ** min(attempt, 3)
         if fault.reason not in RETRIED or attempt >= self.retries:
             return None
         if fault.retry_after is not None:

@@ -63,6 +63,8 @@ class Reason(Enum):
     """The quota is used up."""
     BUSY = auto()
     """The service has too much to do (HTTP 503), or somebody else changes the same thing."""
+    LOADING = auto()
+    """The service is loading its model: it answers when that is done, so that it is asked until the deadline."""
     BROKEN = auto()
     """A fault of the service itself."""
 
@@ -94,11 +96,12 @@ DEFAULTS: Mapping[Reason, tuple[type[SwitchboardError], str]] = {
         "The quota of the model's service is used up. Try again later; whoever runs the app can raise it.",
     ),
     Reason.BUSY: (Unavailable, "{name} has too much to do. Try again later."),
+    Reason.LOADING: (Unavailable, "{name} is still loading the model. Try again in a minute."),
     Reason.BROKEN: (Unavailable, "{name} has a fault of its own. Try again later."),
 }
 """The error and the sentence for each reason; the words in braces come from `ErrorTable`."""
 
-RETRIED = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BUSY, Reason.BROKEN})
+RETRIED = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BUSY, Reason.LOADING, Reason.BROKEN})
 """Faults that a second try may mend. A service that is too slow would only get slower."""
 
 BY_STATUS: Mapping[int, Reason] = {
@@ -151,6 +154,8 @@ class Fault(msgspec.Struct, frozen=True):
     """The service's id of the request, which finds it in the service's own logs."""
     param: str | None = None
     """The override that was not accepted."""
+    window: int | None = None
+    """Tokens that the model reads and writes together, where a conversation was too long for it and it says so."""
     advice: str | None = None
     """What to set instead, as a sentence for the caller; None where the table's sentence says all."""
 

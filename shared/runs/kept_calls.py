@@ -33,7 +33,7 @@ class KeptCalls:
     def __init__(self, model: ChatModel, store: ObjectStore, run_id: str, *, is_new: bool = False) -> None:
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
-        self.source_tokens = model.source_tokens
+        self.room = model.room
         self._model = model
         self._store = store
         self._folder = f"{run_id}/calls"

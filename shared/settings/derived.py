@@ -28,7 +28,7 @@ class AllFields(SettingsFields, PlatformFields):
     @property
     def longest_prompt(self) -> int:
         """Maximum length of one prompt, in tokens of four bytes: of agents too, with what their tools return."""
-        return 88_000 + max(12_000, self.chat_source_tokens)
+        return 88_000 + max(12_000, self.chat_source_tokens or 0)
 
     @property
     def in_azure(self) -> bool:

@@ -193,11 +193,11 @@ class SettingsFields(_Fields):
     """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
     is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
     minute at each call."""
-    chat_source_tokens: int = Field(default=12_000, ge=500, le=1_000_000)
+    chat_source_tokens: int | None = Field(default=None, ge=500, le=1_000_000)
     """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say how
-    many passages instead (`top`). The default fits a window of 32,000 beside the longest question, conversation and
-    answer. Lower it for a smaller window, or a model that reads slowly. The whole prompt of a model call may have
-    88,000 more, with this setting's default 100,000; a longer one is a 413."""
+    many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small. Lower
+    it for a model that reads slowly. The whole prompt of a model call may have 88,000 more, and 100,000 at least; a
+    longer one is a 413."""
     chat_caller_prompts: bool | None = None
     """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
     requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""

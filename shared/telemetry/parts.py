@@ -42,7 +42,7 @@ class TracedModel(_Traced[ChatModel]):
         super().__init__(model, peer, tracer, content=content)
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
-        self.source_tokens = model.source_tokens
+        self.room = model.room
         self.check = model.check
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:

@@ -9,7 +9,7 @@ import pytest
 
 from shared.agents.definitions import Pattern
 from shared.agents.turns import team_turn
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, ImagePart, Json, Message, PartHealth, RequestContext, Role
 from shared.errors import Unavailable
@@ -72,7 +72,9 @@ class Crowd:
 
     takes_images = False
     takes_tools = False
-    source_tokens = 1_500
+
+    async def room(self) -> Room:
+        return Room(1_500)
 
     def __init__(self) -> None:
         self.most = 0

@@ -260,8 +260,8 @@ async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
     instructions, *_, question = answer_prompt(request, request.messages[:-1], ["plan.pdf: Dental care."])
     assert FILES_INSTRUCTIONS in instructions.content
     assert question.text == (
-        "<file>\nName: (draft) notes.txt\n\nThe code is 4711.\n</file>\n\nWhat is in it?\n\n"
-        f"Today is {datetime.now(UTC):%A, %Y-%m-%d}.\n\nSources:\nplan.pdf: Dental care."
+        "<file>\nName: (draft) notes.txt\n\nThe code is 4711.\n</file>\n\nSources:\nplan.pdf: Dental care.\n\n"
+        f"Today is {datetime.now(UTC):%A, %Y-%m-%d}.\n\nWhat is in it?"
     )
     assert question.images == request.messages[2].images
     asked = rewrite_prompt(request, request.messages[:-1])

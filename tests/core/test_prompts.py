@@ -66,11 +66,11 @@ def test_each_further_wish_of_a_request_comes_after_those_that_more_requests_sha
         assert more.startswith(f"{fewer}\n\n")
 
 
-def test_the_next_turn_begins_with_all_of_the_last_one_but_its_sources() -> None:
-    last = asked("Is it paid?")
-    following = asked("Is it paid?", "Yes, 80 %.", "And glasses?")
+def test_the_next_turn_begins_with_all_of_the_last_one_but_its_question_with_the_sources() -> None:
+    last = asked("What is it?", "A plan.", "Is it paid?")
+    following = asked("What is it?", "A plan.", "Is it paid?", "Yes, 80 %.", "And glasses?")
     shared = beginning(written(prompt(last, PLAN)), written(prompt(following, LEAVE)))
-    assert shared == written((*prompt(last)[:1], last.messages[0]))
+    assert shared.startswith(written((*prompt(last)[:1], *last.messages[:2])))
 
 
 def test_a_file_is_the_same_beginning_of_every_turn_that_it_is_in() -> None:

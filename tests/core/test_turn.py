@@ -103,17 +103,16 @@ async def test_the_sources_come_first_and_then_the_models_words(
     assert last == Finished("stop", Usage(7, 5))
 
 
-async def test_the_prompt_has_the_rules_first_and_the_sources_with_the_question(
+async def test_the_prompt_has_the_rules_first_and_the_question_with_a_name_to_cite_after_its_sources(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:
     await events_of(service, retriever, asked())
     system, user = prompt_of(service)
     assert system["role"] == "system"
     assert "square brackets" in system["content"]
-    assert user["content"].startswith(QUESTION)
-    assert (
-        "<source>\nName: plan.pdf#page=3\n\nThe Standard plan pays 80 % of dental care.\n</source>" in user["content"]
-    )
+    sources, rest = user["content"].rsplit("</source>", 1)
+    assert "<source>\nName: plan.pdf#page=3\n\nThe Standard plan pays 80 % of dental care.\n" in sources
+    assert rest.index(QUESTION) < rest.index("such as [plan.pdf#page=3].")
     assert f"Today is {datetime.now(UTC):%A}" in user["content"]
 
 

@@ -105,6 +105,9 @@ class OpenAIStandIn(LocalServer):
         """Make a server that is not listening yet; Azure's prefix is `/openai/v1`."""
         super().__init__()
         self.requests: list[Received] = []
+        """What was sent to it."""
+        self.looked_up: list[str] = []
+        """The paths of what was only looked up: its models, and what servers of other kinds have."""
         self._prefix = prefix
         self._scripts: Scripts = defaultdict(deque)
         self._scripts_by_words: dict[str, Scripts] = {}
@@ -252,7 +255,10 @@ class OpenAIStandIn(LocalServer):
         received = Received(
             request.path.removeprefix(self._prefix), request.headers.copy(), _parsed(raw), _port(request)
         )
-        self.requests.append(received)
+        if request.method == "GET" or request.path.startswith("/api/"):
+            self.looked_up.append(received.path)
+        else:
+            self.requests.append(received)
         async with self._arrivals:
             self._arrivals.notify_all()
         try:
@@ -270,6 +276,8 @@ class OpenAIStandIn(LocalServer):
     async def _answer(self, request: web.Request, path: str, raw: bytes) -> web.StreamResponse:
         if request.headers.get("Authorization") != f"Bearer {self.api_key}":
             raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+        if path != MODELS and self._scripts[path] and path not in (CHAT, EMBEDDINGS):
+            return await self._scripts[path].popleft()(Exchange(request))
         match request.method, path:
             case "GET", "/models":
                 exchange = Exchange(request)

@@ -6,7 +6,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room
 from shared.chat_types import PartHealth, RequestContext, ToolCall
 from shared.errors import Unavailable
 from shared.events import CompletionStarted, Usage
@@ -28,7 +28,9 @@ class Model:
 
     takes_images = True
     takes_tools = True
-    source_tokens = 1_500
+
+    async def room(self) -> Room:
+        return Room(1_500)
 
     def __init__(self, *events: ModelEvent) -> None:
         self.events = events

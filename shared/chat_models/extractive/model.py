@@ -13,7 +13,7 @@ from copy import replace
 from typing import Literal
 from uuid import uuid4
 
-from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
+from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
 from shared.chat_models.extractive.questions import asks_for_nothing, followups, standalone_query, topic_questions
 from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, written
 from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
@@ -45,7 +45,10 @@ class ExtractiveModel:
 
     takes_images = False
     takes_tools = False
-    source_tokens = 2_000
+
+    async def room(self) -> Room:
+        """See `ChatModel.room`."""
+        return Room(2_000)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`.

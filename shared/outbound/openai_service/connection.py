@@ -32,10 +32,9 @@ class AnswerTimeouts(msgspec.Struct, frozen=True):
 
     connect: float = 5.0
     """For a connection."""
-    first: float = 120.0
-    """For the first piece of an answer: some models are loaded first, others think first."""
     between: float = 30.0
-    """For each further piece."""
+    """For each further piece of an answer. The first one has until the deadline of its request: some models are loaded
+    first, some read long, and others think first."""
     ending: float = 5.0
     """For the last chunk after the finish reason, which has the token counts."""
     check: float = 3.0

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from math import inf, log
 from typing import TYPE_CHECKING, Self
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from shared.outbound.openai_service.sender import Sender
+    from shared.outbound.openai_service.window import Window
 
 _REST_SECONDS, _LONGEST_REST_SECONDS = 10.0, 300.0
 """How long an endpoint rests after a fault that names no time; doubled with each further one, up to the second."""
@@ -103,6 +105,16 @@ class Endpoint:
         except SwitchboardError as error:
             return error
         self._has_model = True
+        return None
+
+    async def window(self, model: ServedModel) -> "Window | None":
+        """Ask what the model reads and writes together; None: the service does not say it, or cannot be asked now."""
+        sender = await self.opened()
+        from shared.outbound.openai_service.errors import SDK
+        from shared.outbound.openai_service.window import window_of
+
+        with suppress(*SDK.raises):
+            return await window_of(sender, self.connection.base_url, model.name, self._timeouts.check)
         return None
 
     async def explained(self, fault: Fault, model: ServedModel) -> Fault:

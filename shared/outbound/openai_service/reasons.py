@@ -21,7 +21,10 @@ ERRORS = ErrorTable(
             "The conversation with its sources is too long for the model. Shorten it or start a new one; whoever runs "
             "the app can lower CHAT_SOURCE_TOKENS."
         ),
-        Reason.TOO_SLOW: "The model took too long to answer. Try again, perhaps with a shorter question.",
+        Reason.TOO_SLOW: (
+            "The model took too long to answer. Try again; whoever runs the app can lower CHAT_SOURCE_TOKENS, so that "
+            "the model has less to read, or raise CHAT_DEADLINE_SECONDS."
+        ),
         Reason.NO_IDENTITY: (
             "The app cannot sign in to Azure OpenAI: give it a managed identity, sign in with `az login` locally, or "
             "set AZURE_OPENAI_API_KEY."
@@ -63,8 +66,18 @@ BY_CODE: Mapping[str, Reason] = {
 _OVERRIDES = frozenset({"temperature", "seed", "response_format"})
 """Parameters whose values come from the caller."""
 
-_TOO_LONG = re.compile(r"maximum context length|context window|context size", re.IGNORECASE)
-"""vLLM and others say it in words only."""
+_TOO_LONG = re.compile(
+    r"context.(length|window|size)|maximum model length|max_model_len|tokens? (count|limit)[^.]{0,40}exceed"
+    r"|(prompt|input)s? (is |are )?too (long|large)|reduce the length|context the overflows|max_new_tokens. must be",
+    re.IGNORECASE,
+)
+"""llama.cpp, LM Studio, vLLM, Ollama and others say it in words only."""
+_WINDOW = re.compile(
+    r"(?:context.(?:length|window|size)|maximum model length|n_ctx)(?![^0-9]{0,9}n_keep)[^0-9.]{0,30}?([0-9]{3,8})",
+    re.IGNORECASE,
+)
+_LOADING = re.compile(r"loading model|(is|currently|still) loading", re.IGNORECASE)
+"""llama.cpp, and others that begin to serve before they can answer."""
 
 _PLAIN = re.compile(r"[\w.:-]{1,80}")
 """The form of a code or a request id: anything else may be somebody's text."""
@@ -104,8 +117,11 @@ def read_fault(
     reason = next((BY_CODE[word] for word in words if word in BY_CODE), None) or _by_status(status)
     param = fields.get("param")
     override = name if isinstance(param, str) and (name := param.partition(".")[0]) in _OVERRIDES else None
-    if reason in (Reason.NOT_ACCEPTED, Reason.BROKEN) and _TOO_LONG.search(str(fields.get("message", ""))):
+    said = str(fields.get("message") or fields.get("detail") or ("" if fields else error))
+    if reason in (Reason.NOT_ACCEPTED, Reason.BROKEN) and _TOO_LONG.search(said):
         reason = Reason.TOO_LONG
+    elif reason is Reason.BROKEN and _LOADING.search(said):
+        reason = Reason.LOADING
     elif reason is Reason.NOT_ACCEPTED and override:
         reason = Reason.OVERRIDE
     return Fault(
@@ -115,7 +131,15 @@ def read_fault(
         request_id=request_id if request_id and _PLAIN.fullmatch(request_id) else None,
         param=override if reason is Reason.OVERRIDE else None,
         retry_after=retry_after,
+        window=_window(fields, said) if reason is Reason.TOO_LONG else None,
     )
+
+
+def _window(fields: Mapping[str, Json], said: str) -> int | None:
+    """The window that a refusal names: llama.cpp in a field, others in their words."""
+    named = fields.get("n_ctx")
+    found = _WINDOW.search(said)
+    return named if isinstance(named, int) else int(found[1]) if found else None
 
 
 def _by_status(status: int | None) -> Reason:

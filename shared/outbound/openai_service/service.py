@@ -15,6 +15,9 @@ type Attempt[Answer] = Callable[[Endpoint, float], Awaitable[Answer]]
 """Asks one endpoint, until a time on the event loop's clock; when it raises, it has left that endpoint. It calls
 `Endpoint.answered` once the answer is whole, or whoever reads the rest of the answer does."""
 
+_MOST_PATIENCE_SECONDS = 120.0
+"""Longest time to wait for an endpoint before another one is asked."""
+
 _log = logging.getLogger("switchboard.openai")
 
 
@@ -141,7 +144,7 @@ class OpenAIService:
         if self.is_spread:
             seconds = asyncio.get_running_loop().time() - begun
             self._patience[model.name] = max(
-                LEAST_PATIENCE_SECONDS, min(3 * seconds, self.timeouts.first), 0.9 * self._patience[model.name]
+                LEAST_PATIENCE_SECONDS, min(3 * seconds, _MOST_PATIENCE_SECONDS), 0.9 * self._patience[model.name]
             )
             _log.info("%s answers, invocation %s", endpoint.connection.host, invocation_id)
 
