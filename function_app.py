@@ -158,7 +158,6 @@ ROUTES: tuple[Route | Open, ...] = (
     Open("openapi", "GET HEAD", "openapi.json", about.get_openapi),
     Open("swagger", "GET HEAD", "swagger.json", about.get_swagger),
     Open("api_page", "GET HEAD", "docs", playground.get_api_page),
-    Route("playground_agents", "GET", "playground/team", playground.get_playground_team, counted=False),
     Route("playground_begin", "GET", "playground/begin", playground.get_playground_begin),
     Open("playground_file", "GET HEAD", "playground/{digest}/{*path}", playground.get_playground_file),
     # The playground's page, and errors that name the nearest route. The last name of all, so that Azure tries it last.

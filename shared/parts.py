@@ -85,6 +85,10 @@ def build_service(settings: Settings) -> Service:
 
     if without := absent():
         _log.warning("deployed without %s: see DEPLOY_FEATURES in docs/deploy.md", ", ".join(without))
+    if settings.page_file:
+        from shared.playground.page_file import read_page
+
+        read_page(settings.page_file)  # its faults are those of a setting
     read_agents = cache(lambda: load_agents(settings.agents_file or _SAMPLE_TEAM))
     agents = read_agents() if settings.agents_file or settings.chat_agent else None
     openai = _openai_service(settings)

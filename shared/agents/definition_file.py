@@ -26,8 +26,8 @@ type KeyPath = tuple[str | int, ...]
 class DefinitionFile:
     """Reads a YAML file into plain values, and records the line of each value."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, setting: str = "AGENTS_FILE", holds: str = "`team` and `agents`") -> None:
+        self._path, self._setting, self._holds = path, setting, holds
         self._seen: set[int] = set()
         self.lines: dict[KeyPath, int] = {(): 1}
         """Line of each value; lines count from 1."""
@@ -57,9 +57,9 @@ class DefinitionFile:
         except RecursionError as exc:
             raise NotConfigured(f"{self._path.name}: the values are nested too deeply.") from exc
         if root is None:
-            raise NotConfigured(f"{self._path.name} is empty: it should hold `team` and `agents`.")
+            raise NotConfigured(f"{self._path.name} is empty: it should hold {self._holds}.")
         if not isinstance(content, dict):
-            raise self._broken(root.start_mark.line, "the file should be a mapping with `team` and `agents`")
+            raise self._broken(root.start_mark.line, f"the file should be a mapping with {self._holds}")
         return content
 
     def _text(self) -> str:
@@ -67,10 +67,10 @@ class DefinitionFile:
             with self._path.open("rb") as file:
                 data = file.read(_MOST_BYTES + 1)
         except FileNotFoundError as exc:
-            raise NotConfigured(f"{self._path.name}: there is no such file; AGENTS_FILE should name one.") from exc
+            raise NotConfigured(f"{self._path.name}: there is no such file; {self._setting} should name one.") from exc
         except OSError as exc:
             raise NotConfigured(
-                f"{self._path.name} cannot be read; AGENTS_FILE should name a file that the app may read."
+                f"{self._path.name} cannot be read; {self._setting} should name a file that the app may read."
             ) from exc
         if len(data) > _MOST_BYTES:
             raise NotConfigured(f"{self._path.name} is too large: at most {_MOST_BYTES:,} bytes are accepted.")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from unicodedata import normalize
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator
@@ -20,8 +20,6 @@ from shared.tools.definitions import Definition, fits, function_name
 from shared.tools.table import TOOLS
 
 if TYPE_CHECKING:
-    import yaml
-
     from shared.tools.servers import Api, ToolServer
 
 
@@ -170,23 +168,6 @@ def load_agents(path: Path) -> Agents:
     if faults or agents is None:
         raise NotConfigured(message(path, sorted(set(faults))))
     return agents
-
-
-def as_yaml(agents: Agents) -> str:
-    """Write a team as a file that `load_agents` reads."""
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        """Writes texts of several lines as blocks, as people do."""
-
-    def text(dumper: yaml.SafeDumper, value: str) -> "yaml.ScalarNode":
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)  # pyright: ignore[reportUnknownMemberType] (no types)
-
-    Dumper.add_representer(str, text)
-    values: dict[str, Any] = {"team": None}
-    values |= agents.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    values["team"] = agents.team.model_dump(mode="json", exclude_defaults=True)
-    return yaml.dump(values, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _fault(kind: str, place: KeyPath, lines: dict[KeyPath, int]) -> tuple[int, str]:

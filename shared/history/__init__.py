@@ -82,6 +82,8 @@ class Conversation(msgspec.Struct, frozen=True):
     """Number of messages."""
     pinned: bool = False
     """Whether its owner wants it first in lists."""
+    found: str = ""
+    """In a search: the text around the words in one of its messages; empty: all are in the title."""
 
 
 class ListPosition(NamedTuple):

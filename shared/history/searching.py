@@ -1,6 +1,7 @@
 """Search in the titles and texts of an owner's chats, in every store: newest first, so many chats at a time."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Sequence
 from copy import replace
 from itertools import batched
@@ -10,6 +11,9 @@ from shared.history import Conversation, HistoryStore, Page
 
 MOST_SEARCHED = 100
 """Chats that one page of a search looks at, and so reads at most."""
+_AROUND = 60
+"""Characters that are shown before what was found; twice as many after it."""
+_CITATION = re.compile(r"\[[^\[\]\n]{1,300}\](?!\()")
 _READ_TOGETHER = 4
 """Chats that are read at the same time; each may have 8 MiB."""
 _FOLDED_AT_ONCE = 64 * 1024
@@ -32,22 +36,27 @@ async def find_chats(
     for some in batched(chats[:MOST_SEARCHED], _READ_TOGETHER, strict=False):
         have = await asyncio.gather(*(_has(history, owner, chat, words) for chat in some))
         for chat, has in zip(some, have, strict=True):
-            if has:
-                found.append(chat)
+            if has is not None:
+                found.append(replace(chat, found=has))
             if len(found) == page.limit:
                 return found, None if chat is chats[-1] else chat
     return found, chats[MOST_SEARCHED - 1] if len(chats) > MOST_SEARCHED else None
 
 
-async def _has(history: HistoryStore, owner: str, chat: Conversation, words: Sequence[str]) -> bool:
+async def _has(history: HistoryStore, owner: str, chat: Conversation, words: Sequence[str]) -> str | None:
+    """Return where a chat has the words: the text around the first of them, empty if all are in the title; or None."""
     missing = [word for word in words if word not in chat.title.casefold()]
     if not missing:
-        return True
+        return ""
     try:
         messages = await history.messages(owner, chat.id)
     except NotFound:  # deleted meanwhile
-        return False
-    return await _have([message.content for message in messages], missing)
+        return None
+    texts = [_CITATION.sub("", message.content) for message in messages]  # a file's name is nothing that was said
+    if not await _have(texts, missing):
+        return None
+    begins = ((text, text[:_FOLDED_AT_ONCE].casefold().find(missing[0])) for text in texts)
+    return next((f"{text[max(at - _AROUND, 0) : at + 2 * _AROUND]}" for text, at in begins if at >= 0), "")
 
 
 async def _have(texts: Iterable[str], words: Sequence[str]) -> bool:

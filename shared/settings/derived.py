@@ -123,9 +123,9 @@ class AllFields(SettingsFields, PlatformFields):
         return not (self.in_azure and self.auth_mode == "none")
 
     @property
-    def shows_playground(self) -> bool:
-        """Whether the playground is there: as `PLAYGROUND` says, else everywhere but in Azure."""
-        return self.playground == "on" if self.playground else not self.in_azure
+    def page(self) -> Literal["on", "chat", "off"]:
+        """Which page is there: as `PLAYGROUND` says, else the workbench everywhere but in Azure."""
+        return self.playground or ("off" if self.in_azure else "on")
 
     @property
     def has_limits(self) -> bool:

@@ -164,9 +164,11 @@ class SettingsFields(_Fields):
     behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one that the
     request was sent to. If it is set, and a browser can open documents without a token (`AUTH_MODE` `none` or
     `easy-auth`), citations in `semantic-kernel` are Markdown links, which ChatUI shows."""
-    playground: Literal["on", "off"] | None = None
-    """Whether `GET /api` is the playground, a page to ask from and to see how answers come about. Absent: `on`, in
-    Azure `off`. Callers sign in there as everywhere."""
+    playground: Literal["on", "chat", "off"] | None = None
+    """Whether `GET /api` is a page to ask from: `chat` for readers, `on` as a workbench, which also shows how answers
+    come about. Absent: `on`, in Azure `off`. Callers sign in there as everywhere."""
+    page_file: Path | None = None
+    """What the organisation says on that page, as YAML (docs/playground.md): its name, logo, colour and texts."""
     documents_writers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
     callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs on the local host and

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def _to_page(request: Request) -> Response | None:
     """Redirect a browser to the playground's page of an approval, if the playground is on."""
-    if app.get_settings().shows_playground and _is_browser(request):
+    if app.get_settings().page != "off" and _is_browser(request):
         headers = {"location": f"../#/approvals/{quote(_id_of(request), safe='')}", "vary": "Accept"}
         return Response(status_code=303, headers=headers)
     return require_runs(request)

@@ -1,4 +1,4 @@
-"""The playground: its page, the page of the API, and the files that both load."""
+"""The page at `GET /`, the page of the API, and the files that both load."""
 
 import asyncio
 import os
@@ -13,11 +13,10 @@ from werkzeug.datastructures import Accept
 from werkzeug.http import parse_accept_header
 
 from shared import app
-from shared.agents.definitions import Agents, Pattern, as_yaml
 from shared.chat_types import Json, Passage, RequestContext
 from shared.documents import DocumentReader
 from shared.documents.listing import list_documents
-from shared.errors import InternalError, NotAllowed, NotConfigured, NotFound, RateLimited, TooLarge, TooSlow
+from shared.errors import InternalError, NotAllowed, NotConfigured, NotFound, TooLarge, TooSlow
 from shared.identity import access_of
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
@@ -28,7 +27,7 @@ from shared.web.byte_ranges import is_known
 from shared.web.responses import json_response
 from shared.wire.described import Answer, Description, Parameter, describes
 
-_OFF = "The playground is off here: PLAYGROUND=on turns it on."
+_OFF = "The page is off here: PLAYGROUND=chat or PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
 _PATIENCE = 10.0
 """Seconds for what there is to ask about."""
@@ -42,7 +41,7 @@ def _require_on() -> Settings:
         # The page then says what is wrong; only whether it is on still has to be known.
         decisive = ("PLAYGROUND", "WEBSITE_SITE_NAME")
         settings = Settings.read({name: os.environ[name] for name in decisive if name in os.environ})
-    if not settings.shows_playground:
+    if settings.page == "off":
         raise NotFound(_OFF)
     return settings
 
@@ -85,12 +84,17 @@ async def _page(request: Request, name: str, more_policy: str = "") -> Response:
     if path.endswith("/") == (name != "index.html"):
         last = path.rstrip("/").rpartition("/")[2]
         return Response(status_code=307, headers={"location": f"../{last}" if path.endswith("/") else f"{last}/"})
+    organisation: Json = {}
+    with suppress(NotConfigured):  # it is reported as all wrong settings are: where a question is asked
+        organisation = await asyncio.to_thread(_organisation, settings)
     about = static_files.about_json(
         {
             "auth_mode": settings.auth_mode,
             "quotes_only": not (settings.openai_chat_model or settings.azure_openai_chat_deployment),
             "client_id": settings.auth_client_id,
             "authority": f"{settings.auth_authority.rstrip('/')}/{settings.auth_tenant_id}",
+            "workbench": settings.page == "on" or name == "docs.html",
+            "page": organisation,
         }
     )
     page = await asyncio.to_thread(static_files.page, name, about)
@@ -124,26 +128,6 @@ async def get_playground_file(request: Request) -> Response:
 
 
 @describes(
-    Description({200: Answer("The team.", "PlaygroundTeam")}, tag="chat", errors=(NotFound, RateLimited), visible=False)
-)
-@checked_first(_check_on)
-async def get_playground_team(call: Call) -> Response:
-    """Get the team of agents as it is defined.
-
-    For the playground: the agents with their instructions, the pattern, and the same as YAML.
-    """
-    # What is behind the agents is for whoever runs the app: addresses, and the names of settings.
-    team = Agents(team=call.service.agents.team, agents=call.service.agents.agents)
-    return json_response(
-        {
-            **team.model_dump(mode="json"),
-            "patterns": [pattern.value for pattern in Pattern],
-            "yaml": await asyncio.to_thread(as_yaml, team),
-        }
-    )
-
-
-@describes(
     Description(
         {200: Answer("The topics.", "PlaygroundBegin")},
         tag="chat",
@@ -171,8 +155,17 @@ async def get_playground_begin(call: Call) -> Response:
             "topics": list[Json](topics),
             "documents": None if context.access else facts.get("documents"),
             "model": settings.azure_openai_chat_deployment or settings.openai_chat_model,
+            "team": [agent.name for agent in service.agents.agents] if settings.agents_file else [],
         }
     )
+
+
+def _organisation(settings: Settings) -> Json:
+    if settings.page_file is None:
+        return {}
+    from shared.playground.page_file import read_page
+
+    return read_page(settings.page_file).model_dump(exclude_defaults=True)
 
 
 def _response(request: Request, file: StaticFile) -> Response:

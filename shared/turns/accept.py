@@ -166,7 +166,7 @@ def check_request(request: ChatRequest, settings: Settings) -> None:
             "Callers may not change the system prompt here (CHAT_CALLER_PROMPTS): leave out prompt_template and "
             "messages with the role 'system'."
         )
-    if request.overrides.team_pattern and not settings.shows_playground:
+    if request.overrides.team_pattern and settings.page != "on":
         raise BadRequest(
             "team_pattern: requests may choose the team's pattern only where PLAYGROUND is on. Leave it out, or change "
             "the pattern in AGENTS_FILE."

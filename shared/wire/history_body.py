@@ -173,6 +173,7 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
         "messageCount": chat.message_count,
         "mode": chat.mode.value,
         **({"pinned": True} if chat.pinned else {}),
+        **({"found": chat.found} if chat.found else {}),
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team, as_yaml, load_agents
+from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team, load_agents
 from shared.errors import NotConfigured
 from shared.tools.servers import AllowedTool, Auth
 from tests.test_architecture import ROOT
@@ -375,12 +375,3 @@ def test_any_file_is_a_team_or_is_refused_in_sentences(written: Callable[[bytes]
         told = refused.message
     assert told is None or re.fullmatch(rf"({re.escape(path.name)}.*\.)+", told)
     assert told is None or told.encode()
-
-
-def test_a_team_is_written_as_a_file_that_says_the_same(tmp_path: Path) -> None:
-    team = load_agents(ROOT / "samples" / "agents.yaml")
-    copy = tmp_path / "agents.yaml"
-    copy.write_text(as_yaml(team), encoding="utf-8")
-    assert load_agents(copy) == team
-    assert as_yaml(team).startswith("team:\n  pattern: ")
-    assert "instructions: |" in as_yaml(team) or "\n" not in team.agents[0].instructions

@@ -202,7 +202,7 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     streams = {path for path, _ in indexed() if path.endswith("/stream")}
     page = {path for path, _ in indexed() if path.startswith("/{protocol}/")}
     mcp = {"/mcp", "/mcp/oauth-protected-resource"}
-    playground = {"/docs", "/playground/{digest}/{path}", "/playground/team", "/playground/begin", "/documents/{path}"}
+    playground = {"/docs", "/playground/{digest}/{path}", "/playground/begin", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
     responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel"}
     assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", *responses}

@@ -107,7 +107,8 @@ class HistoryContract:
             await history.write(owner, chat.id, [said(0, text)])
         theirs = await history.create(other, Mode.STANDARD, "groß Garten")
         first, last = await find_chats(history, owner, ["gross", "garten"], Page(limit=1))
-        assert ([chat.id for chat in first], last) == ([made[2].id], first[0])
+        assert ([chat.id for chat in first], last and last.id) == ([made[2].id], made[2].id)
+        assert first[0].found == "Der Garten ist GROSS."
         rest = await find_chats(
             history, owner, ["gross", "garten"], Page(after=ListPosition(first[0].last_updated, first[0].id))
         )

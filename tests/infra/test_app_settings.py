@@ -41,6 +41,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_SOURCE_TOKENS": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
+    "PAGE_FILE": "the page's own texts; moreSettings, with the file in the app's folder",
     "PUBLIC_URL": "the platform tells the app its name; a domain of one's own, moreSettings",
     "ERRORS_AS_MESSAGES": "ChatUI needs the default; for CopilotKit, moreSettings",
     "BATCH_BACKEND": "the app's own storage account is there",

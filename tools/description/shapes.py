@@ -61,6 +61,7 @@ class Chat(TypedDict):
     messageCount: int
     mode: ChatMode
     pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
+    found: NotRequired[Annotated[str, Field(description="In a search: the text around the words in a message.")]]
 
 
 class ChatMessage(TypedDict):
@@ -379,15 +380,6 @@ class DemoMessage(TypedDict):
     message: str
 
 
-class PlaygroundTeam(TypedDict):
-    """The team of agents."""
-
-    team: Annotated[dict[str, Any], Field(description="Its pattern, and max_rounds.")]
-    agents: list[Annotated[dict[str, Any], Field(description="Name, instructions, tools, temperature and model.")]]
-    patterns: Annotated[list[str], Field(description="What the override team_pattern can be.")]
-    yaml: Annotated[str, Field(description="The team as AGENTS_FILE has it.")]
-
-
 class PlaygroundBegin(TypedDict):
     """What there is to ask about."""
 
@@ -397,6 +389,9 @@ class PlaygroundBegin(TypedDict):
         Field(description="How many documents the index has; null: not known, or not for this caller."),
     ]
     model: Annotated[str | None, Field(description="The model that answers; null: the documents are quoted.")]
+    team: Annotated[
+        list[str], Field(description="The agents of the team in AGENTS_FILE; empty: there is no such file.")
+    ]
 
 
 class RunEnd(TypedDict):

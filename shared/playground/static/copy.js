@@ -28,10 +28,15 @@ export async function copyFrom(text, button) {
   setTimeout(() => (button.textContent = before), SECONDS * 1000);
 }
 
-/** @param {string} text */
-async function copied(text) {
+/**
+ * Copy a text. @param {string} text @param {string} [formatted] the same as HTML.
+ * @returns {Promise<boolean>} whether the browser has let it.
+ */
+export async function copied(text, formatted) {
   try {
-    await navigator.clipboard.writeText(text);
+    const kinds = { "text/plain": text, ...(formatted && { "text/html": formatted }) };
+    const blobs = Object.entries(kinds).map(([type, content]) => [type, new Blob([content], { type })]);
+    await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs))]);
     return true;
   } catch {
     return copiedFromArea(text); // a page that is not served over TLS has no clipboard

@@ -1,8 +1,9 @@
 /** What the reader sees of signing in: a form above the page when the app asks for it, and a button to sign out. */
-import { about } from "./about.js";
+import { about, isWorkbench } from "./about.js";
 import { mustSignIn } from "./api/http.js";
 import { account, failure, give, isSignedIn, sendsCredential, signInWithMicrosoft, signOut, tryAgain } from "./api/sign_in.js";
 import { html, useEffect, useSignal } from "./html.js";
+import { Icon } from "./icon.js";
 import { rich, t } from "./texts.js";
 
 export function SignIn() {
@@ -20,7 +21,7 @@ function ByKey() {
   return html`
     <p>${t("signIn.byKey")}</p>
     <${Credential} label=${t("signIn.key")} button=${t("signIn.useKey")} />
-    <p class="quiet">${rich("signIn.makeKey")}</p>
+    <p class="quiet">${isWorkbench ? rich("signIn.makeKey") : t("signIn.askForKey")}</p>
   `;
 }
 
@@ -81,5 +82,5 @@ function Credential({ label, button }) {
 
 export function SignOut() {
   if (!sendsCredential || !isSignedIn()) return null;
-  return html`<button class="plain" title=${account.value || undefined} onClick=${signOut}>${t("signIn.out")}</button>`;
+  return html`<button class="plain" title=${account.value || undefined} onClick=${signOut}><${Icon} name="log-out" />${t("signIn.out")}</button>`;
 }

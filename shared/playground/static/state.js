@@ -38,6 +38,14 @@ effect(() => keep("overrides", JSON.stringify(overrides.value)));
 /** The last answer of `GET /health`; null: none yet. @type {Signal<any>} */
 export const health = signal(null);
 
+/** What there is to ask about, and who can be asked: names of agents, none if there is no team. Null: not read yet.
+ * @type {Signal<{ topics: string[], documents: number | null, model: string | null, team: string[] } | null>} */
+export const beginning = signal(null);
+
+/** Whether `/` and `?` are shortcuts: speech input and some keyboards send single letters by themselves (WCAG 2.1.4). */
+export const singleKeys = signal(kept("singleKeys") !== "off");
+effect(() => keep("singleKeys", singleKeys.value ? null : "off"));
+
 /** The turns that follow a turn, each another branch.
  * @param {string} parent its id; empty: the first turns. */
 export const childrenOf = (parent) => allTurns.value.filter((turn) => turn.parent === parent);

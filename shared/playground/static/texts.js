@@ -1,27 +1,25 @@
 /**
  * The page's texts, in the reader's language: `t("chats.new")`.
  *
- * A table in `texts/` has them all: `{name}` stands for a value, and a text that counts is an object with a form for each
- * category of its language's plurals (CLDR), of which `n` chooses one. A language is one file there, and a line here.
+ * A table in `texts/` has those of the page for readers, one in `texts/workbench/` those that only the workbench shows:
+ * `{name}` stands for a value, and a text that counts is an object with a form for each category of its language's plurals
+ * (CLDR), of which `n` chooses one. A language is a file in the first, and a name here; the workbench is in English without one.
  */
+import { about, isWorkbench } from "./about.js";
 import { h } from "./vendor/preact.js";
 import { kept, keep } from "./storage.js";
 
-/** @typedef {keyof typeof import("./texts/en.js").default} Key */
+/** @typedef {keyof typeof import("./texts/en.js").default | keyof typeof import("./texts/workbench/en.js").default} Key */
 /** @typedef {{ other: string, zero?: string, one?: string, two?: string, few?: string, many?: string }} Counted */
-/** @typedef {Record<Key, string | Counted>} Table */
-/** @typedef {{ name: string, load: () => Promise<{ default: Table }> }} Language */
+/** @typedef {Record<keyof typeof import("./texts/en.js").default, string | Counted>} Table */
+/** @typedef {Record<keyof typeof import("./texts/workbench/en.js").default, string | Counted>} WorkbenchTable */
 
 const KEY = "language";
-const english = () => import("./texts/en.js");
 
-/** Each language by its tag, with its own name. @type {Record<string, Language>} */
-export const LANGUAGES = {
-  en: { name: "English", load: english },
-  de: { name: "Deutsch", load: () => import("./texts/de.js") },
-  fr: { name: "Français", load: () => import("./texts/fr.js") },
-  es: { name: "Español", load: () => import("./texts/es.js") },
-};
+/** Each language by its tag, with its own name. @type {Record<string, string>} */
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ar: "العربية", ja: "日本語" };
+const OF_THE_WORKBENCH = new Set(["en", "de", "fr", "es"]);
+const FROM_RIGHT = new Set(["ar", "fa", "he", "ur"]);
 
 /** The tag that the reader has chosen; empty: the browser says. */
 export const chosenLanguage = LANGUAGES[kept(KEY) ?? ""] ? (kept(KEY) ?? "") : "";
@@ -32,12 +30,20 @@ export const locale = languageOf([...(chosenLanguage ? [chosenLanguage] : []), .
 /** The language of the texts. */
 export const language = tagOf(locale);
 
-// A table that cannot be loaded: the page is of more use than its language.
-/** @type {{ default: Table }} */
-const { default: table } = await (LANGUAGES[language]?.load ?? english)().catch(english);
+/** @type {Record<string, string | Counted>} */
+const table = Object.assign({}, ...(await Promise.all((isWorkbench ? ["", "workbench/"] : [""]).map(load))));
 const plurals = new Intl.PluralRules(language);
 const days = new Intl.DateTimeFormat(locale, { dateStyle: "long" });
 document.documentElement.lang = language;
+document.documentElement.dir = FROM_RIGHT.has(language) ? "rtl" : "ltr";
+document.title = document.title.replace("Switchboard", nameOfApp());
+
+/** @param {string} folder */
+async function load(folder) {
+  const tag = !folder || OF_THE_WORKBENCH.has(language) ? language : "en";
+  // A table that cannot be loaded: the page is of more use than its language.
+  return (await import(`./texts/${folder}${tag}.js`).catch(() => import(`./texts/${folder}en.js`))).default;
+}
 
 /** Whether Intl takes a tag: a browser may name the system's, such as `en-US@posix`. @param {string} tag */
 function isTag(tag) {
@@ -70,6 +76,21 @@ export function chooseLanguage(tag) {
 }
 
 /**
+ * What the organisation says in the reader's language, else in English, else in the first one of its file.
+ * @param {import("./about.js").Said | undefined} said
+ * @returns {string} empty: nothing.
+ */
+export function inLanguage(said = "") {
+  if (typeof said === "string") return said;
+  return said[locale] ?? said[language] ?? said.en ?? Object.values(said)[0] ?? "";
+}
+
+/** What the organisation calls the page. */
+export function nameOfApp() {
+  return inLanguage(about.page.name) || "Switchboard";
+}
+
+/**
  * A text.
  * @param {Key} key
  * @param {Record<string, string | number>} [values] numbers are written as the language writes them; `n` chooses the plural.
@@ -90,9 +111,9 @@ export function rich(key, values = {}) {
     .map((part, index) => (index % 3 === 1 ? part && h("code", null, part) : index % 3 === 2 ? part && shown(values[part]) : part));
 }
 
-/** @param {Key} key @param {Record<string, any>} values */
+/** @param {Key} key @param {Record<string, any>} values @returns {string} */
 function patternOf(key, { n }) {
-  const text = table[key];
+  const text = table[key] ?? key; // a part of the workbench has asked, on the page for readers
   return typeof text === "string" ? text : (text[plurals.select(Number(n))] ?? text.other);
 }
 

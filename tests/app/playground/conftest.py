@@ -1,20 +1,36 @@
 """A browser for the playground. Its windows fail a test by what a person would not see: errors, and calls elsewhere."""
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
+from tests.app.conftest import NO_VECTORS, hosted
 from tests.browser import chromium
+from tests.local.running_host import RunningHost
+from tests.stand_ins.openai_service import OpenAIStandIn
 
 PATIENCE = 60_000
 """Milliseconds; a page appears in far less on an idle machine."""
 WIDE = ViewportSize(width=1280, height=900)
 NARROW = ViewportSize(width=390, height=844)
+ORGANISATION = """
+name: {en: Contoso Answers, de: Contoso fragt}
+color: "#0b6b58"
+welcome: {en: Welcome to Contoso, de: Willkommen bei Contoso}
+starters:
+  - en: "What does the Standard plan pay?"
+    de: "Was zahlt der Standard-Tarif?"
+help_url: https://intranet.contoso.example/help
+legal: "No legal advice: https://contoso.example/legal."
+contact: ask@contoso.example
+"""
 _OWN_HOSTS = {"127.0.0.1", "localhost", ""}
 """The last is that of `data:` and `blob:`."""
 
@@ -24,6 +40,16 @@ async def browser() -> AsyncGenerator[Browser]:
     expect.set_options(timeout=PATIENCE)
     async with chromium() as running:
         yield running
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def readers(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHost]:
+    """The app in front of the scripted model, with the page for readers and an organisation's texts."""
+    file = data_dir / "page.yaml"
+    await asyncio.to_thread(file.write_text, ORGANISATION, encoding="utf-8")
+    settings = {"PLAYGROUND": "chat", "PAGE_FILE": str(file)}
+    async with hosted(data_dir, openai.settings | NO_VECTORS | settings) as host:
+        yield host
 
 
 @pytest.fixture

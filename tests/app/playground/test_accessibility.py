@@ -104,7 +104,7 @@ async def test_an_answer_is_announced_by_sentences(page: Page, app: RunningHost,
     await expect(answer(page)).to_contain_text("It pays")
     await expect(spoken).to_have_text("")
     first.set()
-    await expect(spoken).to_have_text("It  pays  80 % .", use_inner_text=True)
+    await expect(spoken).to_have_text("It pays 80 %, source 1.", use_inner_text=True)
     rest.set()
     await expect(spoken).to_have_text("And more.")
 

@@ -149,7 +149,8 @@ async def test_an_answer_and_its_code_are_copied(page: Page, app: RunningHost, o
     await said.get_by_role("button", name="Copy answer").click()
     await expect(said.get_by_role("button", name="Copied").last).to_be_visible()
     copied: str = await page.evaluate("() => navigator.clipboard.readText()")
-    assert copied.strip() == MARKDOWN.strip()
+    numbered = MARKDOWN.replace("[plan.pdf#page=3]", "[1]").replace("[dental.md]", "[2]")
+    assert copied == f"{numbered.strip()}\n\nSources:\n[1] plan.pdf, page 3\n[2] dental.md\n"
 
 
 async def test_a_followup_question_is_asked_with_one_click(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:

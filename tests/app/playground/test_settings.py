@@ -100,28 +100,6 @@ async def test_shows_the_health_of_each_part_and_what_to_set_next(
     await expect(page.get_by_role("listitem", name="model")).to_contain_text("set OPENAI_CHAT_MODEL")
 
 
-async def test_has_the_whole_address_for_each_front_end(page: Page, built_in: RunningHost) -> None:
-    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    await opened(page, built_in)
-    table = page.get_by_role("region", name="Connect a front end").last
-    for path in (
-        "/semantic-kernel/chat",
-        "/multi-agent-chat",
-        "/chat-history",
-        "/ai-chat-2024-05-29/chat",
-        "/ai-chat-2026-04",
-        "/v1",
-        "/ai-sdk/chat",
-        "/ag-ui",
-        "/mcp",
-        "",
-    ):
-        await expect(table.get_by_text(built_in.url + path, exact=True)).to_be_visible()
-    await table.get_by_role("button", name=f"Copy {built_in.url}/v1").click()
-    await expect(table.get_by_role("status").filter(has_text="Copied")).to_be_visible()
-    assert await page.evaluate("navigator.clipboard.readText()") == f"{built_in.url}/v1"
-
-
 async def test_fits_on_a_phone(narrow_page: Page, built_in: RunningHost) -> None:
     await opened(narrow_page, built_in)
     assert await narrow_page.evaluate("document.documentElement.scrollWidth") == 390

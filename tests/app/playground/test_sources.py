@@ -78,7 +78,7 @@ async def test_cited_sources_come_first_by_their_numbers_then_those_that_were_on
     await expect(panel.get_by_role("heading", name="Cited", exact=True)).to_be_visible()
     cited = panel.get_by_role("list").filter(has=page.get_by_role("button", name="plans/plan.pdf")).first
     await expect(cited.get_by_role("button")).to_have_text(
-        [re.compile(r"1\s*plans/plan.pdf page 2"), re.compile("2.*glasses.md")]
+        [re.compile(r"1\s*plans/plan.pdf, page 2"), re.compile("2.*glasses.md")]
     )
     await expect(cited.locator("strong").first).to_have_text(DENTAL)
     others = panel.get_by_role("button", name=re.compile("leave.html|rates.csv|pension.docx|gone.pdf|notice.md"))

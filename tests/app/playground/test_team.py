@@ -1,4 +1,4 @@
-"""The tab 'Team': lanes while the agents work, what they cost, how the team is defined, and batches."""
+"""The tab 'Team': lanes while the agents work, what they cost, and what they say."""
 
 import asyncio
 import re
@@ -6,7 +6,6 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.app.conftest import TEAM
 from tests.app.playground.asking import ended
 from tests.app.playground.behind import ask, tab
 from tests.local.running_host import RunningHost
@@ -59,32 +58,3 @@ async def test_agents_that_search_show_their_query(page: Page, built_in: Running
     lanes = panel.get_by_role("list", name="Agents").get_by_role("listitem")
     await expect(lanes).to_have_count(3)
     await expect(lanes.nth(0)).to_contain_text(re.compile("Researcher.*done.*searched for “", re.DOTALL))
-
-
-async def test_the_definition_is_shown_as_yaml(page: Page, team: RunningHost) -> None:
-    await page.goto(f"{team.url}/")
-    panel = await tab(page, "Team")
-    await panel.get_by_text("2 agents as YAML").click()
-    shown = panel.get_by_text("pattern: concurrent")
-    await expect(shown).to_contain_text("- name: Alpha")
-    await expect(shown).to_contain_text("instructions: Say what you think.")
-    assert "Say what you think." in TEAM
-
-
-async def test_another_pattern_is_tried_for_the_next_question(
-    page: Page, team: RunningHost, openai: OpenAIStandIn
-) -> None:
-    await page.goto(f"{team.url}/")
-    panel = await tab(page, "Team")
-    await panel.get_by_label("Pattern for the next question").select_option("sequential")
-    with openai.to(ALPHA):
-        openai.reply("First.")
-    with openai.to(BETA):
-        openai.reply("Second.")
-    asked = len(openai.chats)
-    await ask(page, team, team=True)
-    await ended(page)
-    beta = [chat.body for chat in openai.chats[asked:] if BETA in str(chat.body["messages"])]
-    assert "Alpha: First." in str(beta), "who speaks second sees what the first has said"
-    panel = await tab(page, "Team")
-    await expect(panel.get_by_label("Pattern for the next question")).to_have_value("sequential")

@@ -1,5 +1,7 @@
 /** Asks a question in AG-UI, and writes what comes into the turn, at most once a frame. */
 import { batch, signal } from "../html.js";
+import { isWorkbench } from "../about.js";
+import { told } from "../error_text.js";
 import { overrides } from "../state.js";
 import { ApiError, apiUrl, request } from "./http.js";
 import { readEvents } from "./sse.js";
@@ -120,7 +122,7 @@ function bodyOf(turn, before, threadId) {
     state: {},
     tools: [],
     context: [],
-    forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, resumable: true, ...overrides.value } },
+    forwardedProps: { overrides: { suggest_followup_questions: true, show_progress: true, resumable: true, ...(isWorkbench ? overrides.value : {}) } },
   };
   let body = JSON.stringify(asked);
   let ofFiles = bytesOfFiles(turn);
@@ -334,7 +336,7 @@ class RunReader {
         if (event.code === "begun_anew") break; // the stream ends here, and is read from its beginning
         this.hasEnded = true;
         this.#isStopped = event.code === "stopped"; // in another window
-        if (!this.#isStopped) turn.error.value = problem(event.message, event.code, this.#retryAfter);
+        if (!this.#isStopped) turn.error.value = problem(told(event.message, event.code, 0, this.#retryAfter), event.code, this.#retryAfter);
         break;
     }
   }
@@ -400,6 +402,6 @@ class RunReader {
     const failed = event.type === "SUBAGENT_ERROR";
     agent.endedAt.value = this.#now();
     agent.state.value = failed ? "failed" : "done";
-    if (failed) agent.error.value = problem(event.message, event.code);
+    if (failed) agent.error.value = problem(told(event.message, event.code), event.code);
   }
 }

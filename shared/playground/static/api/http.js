@@ -1,4 +1,5 @@
 /** How the page asks the app: with the caller's key or token, and with failures as sentences. */
+import { told } from "../error_text.js";
 import { signal } from "../html.js";
 import { t } from "../texts.js";
 
@@ -64,11 +65,9 @@ export async function request(path, init = {}) {
 export async function failureOf(response) {
   const text = await response.text().catch(() => "");
   const { message, code } = errorIn(text);
-  return new ApiError(message || t("http.status", { status: String(response.status) }), {
-    status: response.status,
-    code,
-    retryAfter: Number(response.headers.get("retry-after")) || 0,
-  });
+  const { status } = response;
+  const retryAfter = Number(response.headers.get("retry-after")) || 0;
+  return new ApiError(told(message || t("http.status", { status: String(status) }), code, status, retryAfter), { status, code, retryAfter });
 }
 
 /**
@@ -77,8 +76,8 @@ export async function failureOf(response) {
  */
 function errorIn(text) {
   try {
-    const { error } = JSON.parse(text);
-    if (typeof error === "string") return { message: error, code: "" };
+    const { error, code = "" } = JSON.parse(text);
+    if (typeof error === "string") return { message: error, code };
     return { message: String(error.message), code: String(error.code ?? "") };
   } catch {
     return { message: text.startsWith("<") ? "" : text.slice(0, 500), code: "" };

@@ -3,7 +3,8 @@ import { effect, html, signal, useLayoutEffect, useRef } from "../html.js";
 import { Icon } from "../icon.js";
 import { MOST_BODY } from "../api/ask.js";
 import { keep, kept } from "../storage.js";
-import { allTurns, mode, turns } from "../state.js";
+import { isWorkbench } from "../about.js";
+import { allTurns, beginning, mode, turns } from "../state.js";
 import { chatId, isRunning, send, stop } from "./asking.js";
 import { inKilobytes, readFiles } from "./attachments.js";
 import { t } from "../texts.js";
@@ -118,7 +119,7 @@ export function Composer() {
           rows="1"
           dir="auto"
           aria-label=${t("composer.question")}
-          placeholder=${mode.value === "team" ? t("composer.askTeam") : t("chat.ask")}
+          placeholder=${mode.value === "team" ? t("composer.askTeam") : t("composer.question")}
           value=${draft.value}
           onInput=${(/** @type {InputEvent} */ event) => type(/** @type {HTMLTextAreaElement} */ (event.target).value)}
           onKeyDown=${onKey}
@@ -138,10 +139,11 @@ export function Composer() {
               picker.current.value = "";
             }}
           />
-          <div class="switch" role="radiogroup" aria-label=${t("composer.who")}>
-            <${Choice} value="chat" label=${t("chat.title")} />
-            <${Choice} value="team" label=${t("team.title")} />
-          </div>
+          ${(isWorkbench || mode.value === "team" || (beginning.value?.team.length ?? 0) > 0) &&
+          html`<div class="switch" role="radiogroup" aria-label=${t("composer.who")}>
+            <${Choice} value="chat" label=${isWorkbench ? t("chat.title") : t("tools.assistant")} />
+            <${Choice} value="team" label=${t("team.title")} title=${beginning.value?.team.join(", ")} />
+          </div>`}
           <span class="space"></span>
           ${running
             ? html`<button type="button" class="primary" onClick=${() => stop(running)}>${t("composer.stop")}</button>`
@@ -152,9 +154,9 @@ export function Composer() {
   `;
 }
 
-/** @param {{ value: import("../types.js").Mode, label: string }} props */
-function Choice({ value, label }) {
-  return html`<label class=${mode.value === value ? "chosen" : ""}>
+/** @param {{ value: import("../types.js").Mode, label: string, title?: string }} props */
+function Choice({ value, label, title }) {
+  return html`<label title=${title} class=${mode.value === value ? "chosen" : ""}>
     <input type="radio" name="mode" value=${value} checked=${mode.value === value} onChange=${() => (mode.value = value)} />${label}
   </label>`;
 }

@@ -37,7 +37,7 @@ export function Conversations() {
     (one, other) => Number(other.pinned ?? 0) - Number(one.pinned ?? 0) || other.lastUpdated.localeCompare(one.lastUpdated),
   );
   return html`<div class="conversations">
-    <button class="primary new" onClick=${newChat}><${Icon} name="square-pen" />${t("chats.new")}</button>
+    <button class="new" onClick=${newChat}><${Icon} name="square-pen" />${t("chats.new")}</button>
     ${(chats.value?.length ?? 0) > 0 &&
     html`<input
       type="search"
@@ -54,7 +54,7 @@ export function Conversations() {
     </div>`}
     ${[...Map.groupBy(found, (chat) => (chat.pinned ? t("chats.pinned") : timeOf(chat)))].map(([time, some]) => html`<section key=${time} aria-label=${time}>
       <h2 class="quiet small">${time}</h2>
-      <ul>${some.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} />`)}</ul>
+      <ul>${some.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} wanted=${wanted} />`)}</ul>
     </section>`)}
     ${chats.value && !found.length && html`<p class="empty" role="status">${!wanted ? t("chats.none") : isSearching.value || !foundChats.value ? t("sources.searching") : t("chats.noneFound")}</p>`}
     ${!wanted && more.value && html`<button onClick=${() => listChats(more.value)}>${t("chats.older")}</button>`}
@@ -79,8 +79,14 @@ function arrive(button) {
 
 /** @typedef {"" | "renaming" | "sharing" | "exporting" | "deleting"} Doing */
 
-/** @param {{ chat: Chat }} props */
-function Entry({ chat }) {
+/** A text with the words that are searched for marked. @param {string} text @param {string} wanted */
+function marked(text, wanted) {
+  const words = wanted.split(/\s+/).filter(Boolean).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return words.length ? text.split(new RegExp(`(${words.join("|")})`, "giu")).map((part, index) => (index % 2 ? html`<mark>${part}</mark>` : part)) : text;
+}
+
+/** @param {{ chat: Chat, wanted: string }} props */
+function Entry({ chat, wanted }) {
   const doing = useSignal(/** @type {Doing} */ (""));
   const isOpen = chatId.value === chat.id && (place.value === "/" || place.value.startsWith("/chat/"));
   const title = chat.title || t("chats.untitled");
@@ -110,7 +116,7 @@ function Entry({ chat }) {
     </div></li>`;
   }
   return html`<li class=${isOpen ? "open" : ""} onKeyDown=${onKeyDown}>
-    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${title}</a>
+    <a href=${`#/chat/${chat.id}`} aria-current=${isOpen ? "page" : undefined} title=${title} dir="auto">${marked(title, wanted)}${wanted && chat.found && html`<span class="excerpt">${marked(chat.found, wanted)}</span>`}</a>
     <button
       class="icon"
       popovertarget=${`actions-${chat.id}`}

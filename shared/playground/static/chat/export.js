@@ -1,10 +1,8 @@
 /** A chat as a file: Markdown of the branch that is shown, to read, or JSON of all that is kept of it. */
 import { html, useRef, useSignal } from "../html.js";
-import { ErrorText } from "../error_text.js";
-import { withAttached } from "../sources/attached.js";
-import { CITATION, citationsIn, keyOf } from "../sources/cited.js";
-import { placeOf } from "../sources/documents.js";
-import { reasonsOf, sourcesOf } from "../sources/why.js";
+import { ErrorText, withoutDetails } from "../error_text.js";
+import { shownName } from "../sources/names.js";
+import { numbered, reasonsOf } from "../sources/why.js";
 import { branchOf, chosen } from "../state.js";
 import { day, t } from "../texts.js";
 import { keeping, readMessages, turnsOf } from "./kept.js";
@@ -70,7 +68,6 @@ function partsOf(turn) {
   const reasons = reasonsOf(turn);
   const cited = reasons.filter((why) => why.number);
   const others = reasons.filter((why) => !why.number);
-  const numbers = new Map(cited.map(({ source, number }) => [keyOf(source), number]));
   const answers = turn.agents.value.length
     ? turn.agents.value.map((agent) => ({ who: agent.name, text: agent.text.value }))
     : [{ who: t("turn.answer"), text: turn.text.value }];
@@ -78,8 +75,8 @@ function partsOf(turn) {
     `## ${t("export.question")}`,
     quoted(turn.question),
     ...turn.attachments.map((file) => `- ${escaped(file.name)}`),
-    ...answers.flatMap(({ who, text }) => [`## ${escaped(who)}`, numbered(text, turn, numbers)]),
-    turn.error.value?.message ?? "",
+    ...answers.flatMap(({ who, text }) => [`## ${escaped(who)}`, numbered(text, turn, inBrackets)]),
+    withoutDetails(turn.error.value?.message ?? ""),
     turn.status.value === "stopped" ? t("turn.stopped") : "",
     turn.status.value === "done" && turn.finishReason.value === "length" ? t("turn.tooLong") : "",
     cited.length ? `### ${t("sources.cited")}` : "",
@@ -89,19 +86,12 @@ function partsOf(turn) {
   ].filter((part) => part.trim());
 }
 
-/** An answer with the numbers of its sources in place of their names. @param {string} text @param {Turn} turn @param {Map<string, number>} numbers */
-function numbered(text, turn, numbers) {
-  const ends = new Map(citationsIn(text, withAttached(sourcesOf(turn), turn)).map(({ end, source }) => [end, numbers.get(keyOf(source))]));
-  return text.replace(CITATION, (whole, _, at) => {
-    const number = ends.get(at + whole.length);
-    return number ? `\\[${number}\\]` : whole; // not `[1]`, which could be the label of a link
-  });
-}
+/** Not `[1]`, which could be the label of a link. @param {number} number */
+const inBrackets = (number) => `\\[${number}\\]`;
 
 /** @param {import("../types.js").Source} source */
 function linkOf(source) {
-  const { name, page } = placeOf(source.id);
-  const words = escaped(page ? `${name}, ${t("sources.page", { page: String(page) })}` : name);
+  const words = escaped(shownName(source.id));
   return source.file || !source.url ? words : `[${words}](<${new URL(source.url, document.baseURI).href}>)`;
 }
 

@@ -6,7 +6,7 @@ import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
 /** @typedef {import("../types.js").Source} Source */
-/** @typedef {{ id: string, title: string, lastMessage: string, lastUpdated: string, mode: string, pinned?: true }} Chat */
+/** @typedef {{ id: string, title: string, lastMessage: string, lastUpdated: string, mode: string, pinned?: true, found?: string }} Chat */
 
 /** The caller's chats that were read, with all that are pinned; null: not read yet. @type {import("../types.js").Signal<Chat[] | null>} */
 export const chats = signal(null);

@@ -43,6 +43,8 @@ export const purified = (html) =>
 export class AnswerRenderer {
   #text = "";
   #isWhole = false;
+  /** The depth of the first heading. */
+  #depth = 0;
   /** @type {Block[]} */
   #blocks = [];
   /** The names of the sources. @type {Set<string>} */
@@ -66,6 +68,7 @@ export class AnswerRenderer {
    * @returns {Block[]} those that have not changed are the same objects.
    */
   render(text, sources, isWhole) {
+    this.#depth ||= /^ {0,3}(#{1,6})\s/m.exec(text)?.[1]?.length ?? 0;
     text = text.replace(/\r\n?/g, "\n"); // as the lexer does: the lengths of its blocks are places in the text
     if (sources !== this.#given) {
       this.#given = sources;
@@ -155,7 +158,7 @@ export class AnswerRenderer {
         codespan: ({ text }) => `<code dir="ltr">${escaped(text)}</code>`,
         checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
         heading({ depth, tokens }) {
-          const level = Math.min(depth + 2, 6); // the page has its own headings above
+          const level = Math.min(3 + Math.max(depth - renderer.#depth, 0), 6); // below the question, which is the second
           return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
         },
         image: ({ href, text }) => linked(href, escaped(text || href)),

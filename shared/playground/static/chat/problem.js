@@ -24,7 +24,7 @@ export function ProblemCard({ turn }) {
   return html`<div class="problem" role="alert">
     <${ErrorText} text=${problem.message} more=${advice(problem)} />
     ${wait.value > 0 && html`<p class="quiet" aria-hidden="true">${t("problem.wait", { n: wait.value })}</p>`}
-    <button disabled=${wait.value > 0} onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>
+    ${problem.code !== "content_filter" && html`<button disabled=${wait.value > 0} onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
   </div>`;
 }
 

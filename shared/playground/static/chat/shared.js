@@ -3,9 +3,10 @@ import { mustSignIn, request } from "../api/http.js";
 import { ErrorText } from "../error_text.js";
 import { html, signal, useEffect, useMemo, useSignal } from "../html.js";
 import { place } from "../shell.js";
-import { download, placeOf } from "../sources/documents.js";
+import { download } from "../sources/documents.js";
+import { shownName } from "../sources/names.js";
 import { newTurn } from "../state.js";
-import { day, t } from "../texts.js";
+import { day, nameOfApp, t } from "../texts.js";
 import { View as Answer } from "./answer.js";
 
 /** @typedef {{ role: string, content: string, citations: string[], agentName?: string, finishReason?: string }} Message */
@@ -19,7 +20,10 @@ export function View() {
     problem.value = "";
     const stop = new AbortController();
     request(`/shared/${encodeURIComponent(id)}`, { signal: stop.signal })
-      .then(async (response) => (copy.value = await response.json()))
+      .then(async (response) => {
+        copy.value = await response.json();
+        document.title = `${copy.value?.title} – ${nameOfApp()}`;
+      })
       .catch((error) => !stop.signal.aborted && (problem.value = error instanceof Error ? error.message : String(error)));
     return () => stop.abort();
   }, [id, mustSignIn.value]);
@@ -52,10 +56,4 @@ function Said({ message: { role, content, citations, agentName, finishReason } }
     html`<p class="actions quiet"><span>${t("sources.cited")}</span>${citations.map((name) => html`<button class="plain" title=${t("viewer.download")} onClick=${() => save(name)}>${shownName(name)}</button>`)}</p>`}
     ${problem.value && html`<div class="problem" role="alert"><${ErrorText} text=${problem.value} /></div>`}
   </section>`;
-}
-
-/** @param {string} id */
-function shownName(id) {
-  const { name, page } = placeOf(id);
-  return page ? `${name}, ${t("sources.page", { page: String(page) })}` : name;
 }

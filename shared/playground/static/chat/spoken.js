@@ -1,10 +1,12 @@
 /** Tells screen readers the newest answer sentence by sentence: a live region that changed with each token would stammer. */
 import { html, useRef, useSignalEffect, useSignal } from "../html.js";
+import { numbered } from "../sources/why.js";
 import { turns } from "../state.js";
+import { t } from "../texts.js";
 
-const SENTENCE_END = /[.!?…:](?=\s)|\n/g;
+const SENTENCE_END = /[.!?…:؟](?=\s)|[。！？\n]/g;
 
-export function Spoken() {
+export function View() {
   const said = useSignal("");
   const place = useRef({ id: "", length: 0 });
   useSignalEffect(() => {
@@ -23,7 +25,7 @@ export function Spoken() {
     const end = isOver ? fresh.length : Math.max(-1, ...[...fresh.matchAll(SENTENCE_END)].map((found) => found.index + 1));
     if (end > 0) {
       at.length += end;
-      said.value = plain(fresh.slice(0, end));
+      said.value = plain(numbered(fresh.slice(0, end), turn, (number) => `, ${t("spoken.source", { number })},`));
     }
   });
   return html`<div class="visually-hidden" aria-live="polite" aria-atomic="true" data-spoken>${said}</div>`;
@@ -31,4 +33,10 @@ export function Spoken() {
 
 /** @param {string} markdown */
 const plain = (markdown) =>
-  markdown.replace(/\[([^\]]+)\]\([^)]*\)/g, "$1").replace(/\[[^\]]*\.\w+(#page=\d+)?\]/g, "").replace(/[*_`#>|]+/g, " ").trim();
+  markdown
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+    .replace(/[*_`#>|]+/g, " ")
+    .replace(/\s*,(?:,|\s)*/g, ", ")
+    .replace(/, (?=[.!?…:؟。！？]|$)/g, "")
+    .replace(/\s+/g, " ")
+    .trim();

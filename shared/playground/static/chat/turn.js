@@ -1,13 +1,15 @@
 /** A question and its answer, with what can be done with them. */
-import { copyFrom } from "../copy.js";
+import { isWorkbench } from "../about.js";
 import { Icon } from "../icon.js";
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { lazy } from "../lazy.js";
 import { showTab } from "../shell.js";
-import { thoughtsOf } from "../sources/why.js";
-import { childrenOf, selected, selectedId, turns } from "../state.js";
+import { shownName } from "../sources/names.js";
+import { countCited, reasonsOf, thoughtsOf } from "../sources/why.js";
+import { childrenOf, openSource, selected, selectedId, turns } from "../state.js";
 import { goOn, isRunning, retry, send, show } from "./asking.js";
 import { inKilobytes } from "./attachments.js";
+import { CopyAnswer } from "./copied.js";
 import { grow } from "./composer.js";
 import { ProblemCard } from "./problem.js";
 import { rich, t } from "../texts.js";
@@ -25,7 +27,7 @@ const Verdict = lazy(() => import("./verdict.js"));
 /** @typedef {import("../types.js").AgentRun} AgentRun */
 
 /** @param {{ turn: Turn }} props */
-export function TurnView({ turn }) {
+export function View({ turn }) {
   const running = isRunning(turn);
   const isLast = turns.value.at(-1) === turn;
   const followups = isLast && !running ? turn.followups.value : [];
@@ -43,9 +45,10 @@ export function TurnView({ turn }) {
         ${running && html`<p class="working"><span class="dot" aria-hidden="true"></span>${doing(turn)}</p>`}
         ${turn.status.value === "stopped" && html`<p class="quiet">${turn.calls.value.some((call) => call.state === "abandoned") ? t("tools.left") : t("turn.stopped")}</p>`}
         ${turn.status.value === "done" && turn.finishReason.value === "length" && html`<p class="quiet">${t("turn.tooLong")}</p>`}
-        ${turn.status.value === "done" && isForeign(turn) && html`<p class="quiet">${rich("turn.foreign")}</p>`}
+        ${isEmpty(turn) && html`<p class="quiet">${t("turn.empty")}</p>`}
+        ${turn.status.value === "done" && isForeign(turn) && html`<p class="quiet">${isWorkbench ? rich("turn.foreign") : t("turn.otherLanguage")}</p>`}
         <${ProblemCard} turn=${turn} />
-        ${!running && html`<${Actions} turn=${turn} />`}
+        ${!running && html`<${Printed} turn=${turn} /><${Actions} turn=${turn} />`}
       </section>
       ${followups.length > 0 &&
       html`<div class="followups" role="group" aria-label=${t("turn.followups")}>
@@ -60,6 +63,15 @@ export function TurnView({ turn }) {
 function isForeign(turn) {
   const thoughts = thoughtsOf(turn);
   return thoughts.some((thought) => thought.props?.foreign) && !thoughts.some((thought) => thought.props?.kind);
+}
+
+/** Whether nothing was said at all. @param {Turn} turn */
+const isEmpty = ({ status, text, agents, calls }) => status.value === "done" && !text.value.trim() && !agents.value.length && !calls.value.length;
+
+/** The list of sources below an answer on paper, where no number opens anything. @param {{ turn: Turn }} props */
+function Printed({ turn }) {
+  const cited = reasonsOf(turn).filter((why) => why.number);
+  return cited.length > 0 && html`<div class="on-paper"><p>${t("sources.title")}</p><ol>${cited.map(({ source }) => html`<li>${shownName(source.id)}</li>`)}</ol></div>`;
 }
 
 /** @param {Turn} turn */
@@ -85,7 +97,7 @@ function Question({ turn }) {
           <span>${file.name}</span> <span class="quiet">${inKilobytes(file.size)}</span>
         </li>`)}
       </ul>`}
-      <p dir="auto">${turn.question}</p>
+      <h2 dir="auto">${turn.question}</h2>
       <div class="actions">
         ${branches.length > 1 &&
         html`<span class="branches" role="group" aria-label=${t("turn.branches")}>
@@ -93,7 +105,7 @@ function Question({ turn }) {
           <span>${at + 1}/${branches.length}</span>
           <button class="plain" aria-label=${t("turn.next")} disabled=${at === branches.length - 1} onClick=${() => show(/** @type {Turn} */ (branches[at + 1]))}><${Icon} name="chevron-right" /></button>
         </span>`}
-        <button class="plain" disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}>${t("turn.edit")}</button>
+        <button class="plain act" aria-label=${t("turn.edit")} title=${t("turn.edit")} disabled=${isRunning(turn)} onClick=${() => (isEdited.value = true)}><${Icon} name="pencil" /></button>
       </div>
     </div>
   `;
@@ -161,16 +173,18 @@ function AgentReply({ turn, agent, index }) {
 
 /** @param {{ turn: Turn }} props */
 function Actions({ turn }) {
-  const said = () =>
-    turn.agents.value.length ? turn.agents.value.map((agent) => `**${agent.name}**\n\n${agent.text.value}`).join("\n\n") : turn.text.value;
+  const cited = countCited(turn);
+  const hasSaid = turn.text.value || turn.agents.value.length > 0;
   const behind = () => {
     selectedId.value = turn.id;
+    openSource.value = null;
     showTab("sources");
   };
   return html`<div class="actions">
-    ${said() && html`<button class="plain" onClick=${(/** @type {MouseEvent} */ event) => copyFrom(said(), /** @type {HTMLElement} */ (event.currentTarget))}>${t("turn.copy")}</button>`}
-    ${!turn.error.value && turn.status.value !== "waiting" && html`<button class="plain" onClick=${() => retry(turn)}>${t("chat.tryAgain")}</button>`}
-    <button class="plain" onClick=${behind}>${t("shell.behind")}</button>
+    ${(isWorkbench || turn.sources.value.length > 0 || cited > 0) &&
+    html`<button class="plain behind" onClick=${behind}><${Icon} name=${isWorkbench ? "panel-right" : "book-open"} />${isWorkbench ? t("shell.behind") : cited ? t("turn.sources", { n: cited }) : t("sources.title")}</button>`}
+    ${hasSaid && html`<${CopyAnswer} turn=${turn} />`}
+    ${!turn.error.value && turn.status.value !== "waiting" && html`<button class="plain act" aria-label=${t("chat.tryAgain")} title=${t("chat.tryAgain")} onClick=${() => retry(turn)}><${Icon} name="refresh-cw" /></button>`}
     ${turn.status.value === "done" && html`<${Verdict} turn=${turn} />`}
   </div>`;
 }

@@ -1,5 +1,7 @@
 /** What a reader says of an answer: good or bad, and of a bad one what is wrong and what was expected. */
 import { request } from "../api/http.js";
+import { isWorkbench } from "../about.js";
+import { withoutDetails } from "../error_text.js";
 import { Icon } from "../icon.js";
 import { html, useLayoutEffect, useRef, useSignal } from "../html.js";
 import { chatId } from "./asking.js";
@@ -26,7 +28,7 @@ export function View({ turn }) {
     try {
       await request("/feedback", { method: "POST", headers: { "content-type": "application/json" }, body });
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
+      problem.value = withoutDetails(error instanceof Error ? error.message : String(error));
       return false;
     }
     turn.verdict.value = verdict;
@@ -77,7 +79,7 @@ function Why({ verdict, judge, close }) {
   return html`<form class="verdict" aria-label=${t("verdict.form")} onSubmit=${submit} onKeyDown=${onKey}>
     <label>${t("verdict.wrong")} <textarea ref=${first} dir="auto" rows="2" maxlength=${LONGEST} value=${comment.value} onInput=${into(comment)}></textarea></label>
     <label>${t("verdict.expected")} <textarea dir="auto" rows="2" maxlength=${LONGEST} value=${expected.value} onInput=${into(expected)}></textarea></label>
-    <p class="quiet">${rich("verdict.help")}</p>
+    ${isWorkbench && html`<p class="quiet">${rich("verdict.help")}</p>`}
     <div class="actions"><button type="button" onClick=${close}>${t("turn.cancel")}</button><button type="submit" class="primary">${t("verdict.send")}</button></div>
   </form>`;
 }

@@ -2,8 +2,8 @@
 import { apiUrl, credentials } from "../api/http.js";
 import { html, render } from "../html.js";
 import { SignIn, SignOut } from "../sign_in.js";
-import { t } from "../texts.js";
-import { ThemeButton } from "../theme.js";
+import { nameOfApp, t } from "../texts.js";
+import { ThemeChoice } from "../theme.js";
 
 /** What Swagger UI leaves out, by the selectors of its elements: names, levels of headings, and ways in for the keyboard.
  * @type {Record<string, Record<string, string>>} */
@@ -22,7 +22,7 @@ const LEFT_OUT = {
 function Top() {
   return html`
     <header class="top">
-      <a class="name" href="./"><span class="mark" aria-hidden="true"></span>Switchboard</a>
+      <a class="name" href="./"><span class="mark" aria-hidden="true"></span>${nameOfApp()}</a>
       <nav aria-label=${t("shell.pages")}>
         <a href="./">${t("docs.playground")}</a>
         <a href="docs" aria-current="page">${t("shell.api")}</a>
@@ -30,7 +30,7 @@ function Top() {
         <a href="swagger.json">Swagger 2.0</a>
       </nav>
       <${SignOut} />
-      <${ThemeButton} />
+      <${ThemeChoice} />
     </header>
     <${SignIn} />
   `;

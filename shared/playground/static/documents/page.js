@@ -1,6 +1,7 @@
 /** The documents page: what is indexed, and how more gets there. */
 import { ApiError, request } from "../api/http.js";
 import { ErrorText } from "../error_text.js";
+import { isWorkbench } from "../about.js";
 import { html, signal, useEffect } from "../html.js";
 import { Mine } from "./mine.js";
 import { Row } from "./row.js";
@@ -56,7 +57,7 @@ export function View() {
     ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
     <${List} />
     ${following.value && html`<button type="button" onClick=${() => load(true)}>${t("documents.more")}</button>`}
-    ${whyNoOwn.value && html`<p class="quiet"><strong>${t("mine.title")}:</strong> ${whyNoOwn.value}</p>`}
+    ${isWorkbench && whyNoOwn.value && html`<p class="quiet"><strong>${t("mine.title")}:</strong> ${whyNoOwn.value}</p>`}
   </div>`;
 }
 

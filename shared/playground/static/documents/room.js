@@ -6,5 +6,6 @@ import { t } from "../texts.js";
 rooms.places.push({
   path: "/documents",
   title: t("documents.title"),
+  icon: "files",
   view: lazy(() => import("./page.js"), "documents/documents.css"),
 });

@@ -1,4 +1,5 @@
 /** A document in a list, with what can be done with it. */
+import { isWorkbench } from "../about.js";
 import { apiUrl } from "../api/http.js";
 import { sendsCredential } from "../api/sign_in.js";
 import { ErrorText } from "../error_text.js";
@@ -20,7 +21,7 @@ export function Row({ one, remove, until = "", isOwn = false }) {
   const { name, size, last_modified, passages, pages, left_out } = one;
   const shown = isOwn ? name.replace(/^mine\//, "") : name;
   const facts = [
-    passages ? t("documents.passages", { n: passages }) : t("documents.notIndexed"),
+    !passages ? t("documents.notIndexed") : isWorkbench ? t("documents.passages", { n: passages }) : "",
     pages && pages > 1 ? t("documents.pages", { n: pages }) : "",
     sizeOf(size),
     kindOf(name),

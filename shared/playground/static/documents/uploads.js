@@ -1,6 +1,6 @@
 /** Uploads into the index: one at a time, each with its step. */
 import { ApiError, request } from "../api/http.js";
-import { withoutInvocation } from "../error_text.js";
+import { told, withoutDetails } from "../error_text.js";
 import { signal } from "../html.js";
 import { t } from "../texts.js";
 
@@ -63,7 +63,7 @@ async function send(one, overwrite) {
   } catch (error) {
     const { message, status } = error instanceof ApiError ? error : new ApiError(t("uploads.unsent"));
     one.state.value = status === 409 ? "taken" : "failed";
-    one.detail.value = withoutInvocation(message);
+    one.detail.value = withoutDetails(message);
   }
 }
 
@@ -77,9 +77,9 @@ async function follow(one, response) {
     const lines = (rest + (value ?? "")).split("\n");
     rest = done ? "" : (lines.pop() ?? "");
     for (const line of lines.filter(Boolean)) {
-      const { state, detail } = JSON.parse(line);
+      const { state, detail = "", code = "" } = JSON.parse(line);
       one.state.value = state;
-      one.detail.value = detail ?? "";
+      one.detail.value = code ? withoutDetails(told(detail, code)) : detail;
     }
     if (done) return;
   }

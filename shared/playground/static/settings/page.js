@@ -1,6 +1,9 @@
-/** The settings page: what questions send along, how the app is, and where front ends find it. */
-import { html } from "../html.js";
-import { FrontEnds } from "./front_ends.js";
+/** The settings page: how the page looks and speaks, and in the workbench what questions send along and how the app is. */
+import { about, isWorkbench } from "../about.js";
+import { html, signal } from "../html.js";
+import { keep } from "../storage.js";
+import { singleKeys } from "../state.js";
+import { Choice, SizeChoice, ThemeChoice } from "../theme.js";
 import { Health } from "./health.js";
 import { Overrides } from "./overrides.js";
 import { chooseLanguage, chosenLanguage, LANGUAGES, t } from "../texts.js";
@@ -8,20 +11,30 @@ import { chooseLanguage, chosenLanguage, LANGUAGES, t } from "../texts.js";
 export function View() {
   return html`<div class="page settings">
     <h1>${t("settings.title")}</h1>
-    <${LanguageChoice} />
-    <${Overrides} />
-    <${Health} />
-    <${FrontEnds} />
+    <section class="choices" aria-label=${t("settings.title")}>
+      <label class="choice"><span>${t("settings.language")}</span>
+        <select value=${chosenLanguage} onChange=${(/** @type {any} */ event) => chooseLanguage(event.currentTarget.value)}>
+          <option value="">${t("settings.browser")}</option>
+          ${Object.entries(LANGUAGES).map(([tag, name]) => html`<option value=${tag} lang=${tag}>${name}</option>`)}
+        </select>
+      </label>
+      <${ThemeChoice} />
+      <${SizeChoice} />
+      <label class="choice"><span>${t("chat.singleKeys")}</span> <input type="checkbox" checked=${singleKeys} onChange=${(/** @type {any} */ event) => (singleKeys.value = event.currentTarget.checked)} /></label>
+      ${about.workbench && html`<${PageChoice} />`}
+    </section>
+    ${isWorkbench && html`<${Overrides} /><${Health} />`}
   </div>`;
 }
 
-function LanguageChoice() {
-  return html`<p>
-    <label>${t("settings.language")}${" "}
-      <select value=${chosenLanguage} onChange=${(/** @type {any} */ event) => chooseLanguage(event.currentTarget.value)}>
-        <option value="">${t("settings.browser")}</option>
-        ${Object.entries(LANGUAGES).map(([tag, { name }]) => html`<option value=${tag} lang=${tag}>${name}</option>`)}
-      </select>
-    </label>
-  </p>`;
+const page = signal(isWorkbench ? "" : "readers");
+page.subscribe((chosen) => {
+  if ((chosen === "") === isWorkbench) return;
+  keep("page", chosen || null);
+  location.reload();
+});
+
+/** Whether this is the workbench, or the page as readers have it: what can be seen of the app differs, not what may be. */
+function PageChoice() {
+  return html`<${Choice} label=${t("settings.page")} chosen=${page} options=${[["", t("settings.workbench")], ["readers", t("settings.readers")]]} />`;
 }

@@ -6,5 +6,6 @@ import { t } from "../texts.js";
 rooms.places.push({
   path: "/settings",
   title: t("settings.title"),
+  icon: "settings",
   view: lazy(() => import("./page.js"), "settings/settings.css"),
 });

@@ -1,5 +1,6 @@
 /** Fetches the document of a source, as what can be shown of it. */
 import { request } from "../api/http.js";
+import { placeOf } from "./names.js";
 import { cleanHtml, cleanMarkdown } from "./clean.js";
 import { t } from "../texts.js";
 
@@ -15,15 +16,6 @@ const TEXTS = new Set(["txt", "csv", "tsv", "json", "log", "yaml", "yml", "xml",
  * @typedef {{ kind: "passage", why: string }} PassageOnly
  * @typedef {PdfDocument | ElementsDocument | TextDocument | ImageDocument | PassageOnly} Shown
  */
-
-/**
- * The name of the file and the page of a source.
- * @param {string} id the source's name.
- */
-export function placeOf(id) {
-  const found = /^(.*)#page=(\d{1,6})$/su.exec(id);
-  return found ? { name: found[1] ?? "", page: Number(found[2]) } : { name: id, page: 0 };
-}
 
 /**
  * The route of a document. It is made from the name and never from a URL that came with the answer.

@@ -2,10 +2,10 @@
 import { html, signal } from "../html.js";
 import { openSource, selected } from "../state.js";
 import { keyOf } from "./cited.js";
-import { placeOf } from "./documents.js";
+import { shownName } from "./names.js";
 import { excerptOf } from "./excerpt.js";
 import { Viewer, WhyThis } from "./viewer.js";
-import { reasonsOf, unverifiedIn } from "./why.js";
+import { reasonsOf, thoughtsOf, unverifiedIn } from "./why.js";
 import { t } from "../texts.js";
 
 /** @typedef {import("./why.js").Why} Why */
@@ -26,7 +26,8 @@ export function View() {
   const unverified = unverifiedIn(turn);
   const isWorking = turn.status.value === "asking" || turn.status.value === "streaming";
   if (!reasons.length && !unverified.length) {
-    return html`<p class="empty">${isWorking ? t("sources.searching") : t("sources.nothing")}</p>`;
+    const hasSearched = thoughtsOf(turn).some((thought) => thought.title === "Results");
+    return html`<p class="empty">${isWorking ? t("sources.searching") : hasSearched ? t("sources.nothing") : t("sources.notSearched")}</p>`;
   }
   const cited = reasons.filter((why) => why.number);
   const others = reasons.filter((why) => !why.number);
@@ -55,7 +56,6 @@ function Cards({ all }) {
 /** @param {{ why: Why }} props */
 function Card({ why }) {
   const { source, number } = why;
-  const { name, page } = placeOf(source.id);
   const turn = selected.value;
   const about = why.sentences.length ? why.sentences : [turn?.question ?? ""];
   const excerpts = new Map(about.map((sentence) => excerptOf(source.text, sentence)).map((one) => [one.closest, one]));
@@ -63,7 +63,7 @@ function Card({ why }) {
     <li class="card source">
       <button class="plain open" onClick=${() => turn && (openSource.value = { source, turn })}>
         ${number ? html`<span class="number">${number}</span>` : null}
-        <span class="file">${name}</span>${page ? html`<span class="quiet"> ${t("sources.page", { page: String(page) })}</span>` : null}
+        <span class="file">${shownName(source.id)}</span>
       </button>
       ${!source.file && [...excerpts.values()].slice(0, MOST_EXCERPTS).map(({ before, closest, after }) => html`<p class="excerpt" dir="auto">
         ${before} ${closest && (number ? html`<strong>${closest}</strong>` : closest)} ${after}

@@ -103,7 +103,20 @@ export function markCited(root, passage, cited) {
   const mark = markIn(root, passage);
   const sentence = mark && cited ? markIn(root, cited, "cited", "mark.passage") : null;
   root.classList.toggle("has-cited", sentence !== null);
+  if (sentence) markMargin(root);
   return sentence ?? mark;
+}
+
+/** Draw a line beside the passage, at the edge where its lines begin. @param {HTMLElement} root */
+function markMargin(root) {
+  const boxes = [...root.querySelectorAll("mark.passage")].map((mark) => mark.getBoundingClientRect()).filter(({ height }) => height);
+  if (!boxes.length) return;
+  const [top, bottom] = [Math.min(...boxes.map((box) => box.top)), Math.max(...boxes.map((box) => box.bottom))];
+  const from = root.getBoundingClientRect();
+  const edge = getComputedStyle(root).direction === "rtl" ? from.right - Math.max(...boxes.map((box) => box.right)) : Math.min(...boxes.map((box) => box.left)) - from.left;
+  const line = Object.assign(document.createElement("div"), { className: "margin" });
+  Object.assign(line.style, { top: `${top - from.top}px`, height: `${bottom - top}px`, insetInlineStart: `${Math.max(edge - 10, 2)}px` });
+  root.append(line);
 }
 
 /** @param {HTMLElement} root */

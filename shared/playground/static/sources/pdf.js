@@ -7,6 +7,10 @@ import { t } from "../texts.js";
 /** @typedef {import("../vendor/pdf.js").DocumentProxy} DocumentProxy */
 
 const MOST_PIXELS = 8_000_000;
+const NARROW = 600;
+const ZOOMED = 1.69;
+const STEP = 1.3;
+const MOST_ZOOM = 3;
 
 /** pdf.js, with its worker, once. @type {Promise<typeof import("../vendor/pdf.js")> | null} */
 let library = null;
@@ -36,6 +40,7 @@ export function PdfView({ data, page: first, passage, cited }) {
   const page = useSignal(first);
   const words = useSignal("");
   const note = useSignal("");
+  const zoom = useSignal(innerWidth < NARROW ? ZOOMED : 1); // a page as wide as a phone cannot be read
   useEffect(() => {
     /** @type {import("../vendor/pdf.js").LoadingTask | null} */
     let task = null;
@@ -75,19 +80,21 @@ export function PdfView({ data, page: first, passage, cited }) {
         onChange=${(/** @type {any} */ event) => turn(Number(event.currentTarget.value) || page.value)} /></label>
       <span class="quiet">${t("pdf.of", { pages: String(pages || "…") })}</span>
       <button class="icon" aria-label=${t("pdf.next")} disabled=${page.value >= pages} onClick=${() => turn(page.value + 1)}><${Icon} name="chevron-right" /></button>
+      <button class="icon" aria-label=${t("pdf.smaller")} title=${t("pdf.smaller")} disabled=${zoom.value <= 1} onClick=${() => (zoom.value /= STEP)}><${Icon} name="minus" /></button>
+      <button class="icon" aria-label=${t("pdf.larger")} title=${t("pdf.larger")} disabled=${zoom.value >= MOST_ZOOM} onClick=${() => (zoom.value *= STEP)}><${Icon} name="plus" /></button>
       <form class="search" role="search" onSubmit=${search}>
         <input type="search" placeholder=${t("pdf.find")} aria-label=${t("pdf.find")}
           onInput=${(/** @type {any} */ event) => (words.value = event.currentTarget.value)} />
       </form>
     </div>
     <p class="quiet small" role="status">${note.value}</p>
-    ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} cited=${cited} words=${words.value} />`}
+    ${file.value && html`<${Page} file=${file.value} number=${page.value} passage=${page.value === first ? passage : ""} cited=${cited} words=${words.value} zoom=${zoom.value} />`}
     ${!file.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
   `;
 }
 
-/** @param {{ file: DocumentProxy, number: number, passage: string, cited: string, words: string }} props */
-function Page({ file, number, passage, cited, words }) {
+/** @param {{ file: DocumentProxy, number: number, passage: string, cited: string, words: string, zoom: number }} props */
+function Page({ file, number, passage, cited, words, zoom }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const note = useSignal("");
   useEffect(() => {
@@ -96,13 +103,13 @@ function Page({ file, number, passage, cited, words }) {
     let isGone = false;
     /** @type {{ cancel(): void }[]} */
     const running = [];
-    draw(file, number, element, running, () => isGone)
+    draw(file, number, zoom, element, running, () => isGone)
       .then((layer) => {
         if (isGone || !layer) return;
         const mark = passage ? markCited(layer, passage, cited) : null;
         note.value = passage && !mark ? t("pdf.noPassage") : "";
         if (words.trim()) markIn(layer, words, "found");
-        (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center" });
+        (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center", inline: "nearest" });
       })
       .catch((error) => {
         if (!isGone) note.value = problemOf(error);
@@ -111,7 +118,7 @@ function Page({ file, number, passage, cited, words }) {
       isGone = true;
       for (const one of running) one.cancel();
     };
-  }, [file, number, passage, cited]);
+  }, [file, number, passage, cited, zoom]);
   useEffect(() => {
     const layer = /** @type {HTMLElement | null} */ (place.current?.querySelector(".text-layer") ?? null);
     if (!layer) return;
@@ -119,7 +126,7 @@ function Page({ file, number, passage, cited, words }) {
     if (words.trim().length > 1) markIn(layer, words, "found")?.scrollIntoView({ block: "nearest" });
   }, [words]);
   return html`
-    <div class="pdf-page" role="region" aria-label=${t("pdf.pageNumber", { page: String(number) })} ref=${place}></div>
+    <div class="pdf-frame" tabindex="0" role="region" aria-label=${t("pdf.pageNumber", { page: String(number) })}><div class="pdf-page" ref=${place}></div></div>
     <p class="quiet small" role="status">${note.value}</p>
   `;
 }
@@ -128,15 +135,17 @@ function Page({ file, number, passage, cited, words }) {
  * Draw a page into an element, and return its text layer; null if nobody waits any more.
  * @param {DocumentProxy} file
  * @param {number} number
+ * @param {number} zoom 1: as wide as the panel.
  * @param {HTMLElement} element
  * @param {{ cancel(): void }[]} running
  * @param {() => boolean} isGone
  */
-async function draw(file, number, element, running, isGone) {
+async function draw(file, number, zoom, element, running, isGone) {
   const { TextLayer } = await pdfjs();
   const page = await file.getPage(number);
   const plain = page.getViewport({ scale: 1 });
-  const viewport = page.getViewport({ scale: Math.max(element.clientWidth, 200) / plain.width });
+  const width = Math.max(element.parentElement?.clientWidth ?? 0, 200) * zoom;
+  const viewport = page.getViewport({ scale: width / plain.width });
   const sharp = Math.min(devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (viewport.width * viewport.height)));
   const large = page.getViewport({ scale: viewport.scale * sharp });
   const canvas = document.createElement("canvas");
@@ -147,6 +156,7 @@ async function draw(file, number, element, running, isGone) {
   layer.className = "text-layer";
   element.style.setProperty("--total-scale-factor", String(viewport.scale));
   element.style.height = `${viewport.height}px`;
+  element.style.width = `${viewport.width}px`;
   element.replaceChildren(canvas, layer);
   const rendering = page.render({ canvas, viewport: large });
   const text = new TextLayer({ textContentSource: await page.getTextContent(), container: layer, viewport });

@@ -1,9 +1,12 @@
 /** The document of a source, beside the answer, with the passage marked. */
 import { ErrorText } from "../error_text.js";
 import { Icon } from "../icon.js";
-import { html, useEffect, useRef, useSignal } from "../html.js";
+import { isWorkbench } from "../about.js";
+import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../html.js";
+import { focusSoon } from "../shell.js";
 import { openSource } from "../state.js";
-import { download, load, placeOf } from "./documents.js";
+import { download, load } from "./documents.js";
+import { shownName } from "./names.js";
 import { excerptOf } from "./excerpt.js";
 import { markCited } from "./passages.js";
 import { PdfView } from "./pdf.js";
@@ -11,12 +14,21 @@ import { t } from "../texts.js";
 
 /** @typedef {import("./why.js").Why} Why */
 
+/** What was opened when the heading had the focus last: another tab may be looked at meanwhile. @type {unknown} */
+let announced = null;
+
 /** @param {{ why: Why }} props */
 export function Viewer({ why }) {
   const { source } = why;
   const shown = useSignal(/** @type {import("./documents.js").Shown | null} */ (null));
   const problem = useSignal("");
-  const { name, page } = placeOf(source.id);
+  const name = shownName(source.id);
+  const heading = useRef(/** @type {HTMLElement | null} */ (null));
+  const opened = openSource.value;
+  useLayoutEffect(() => {
+    if (announced !== opened) heading.current?.focus({ preventScroll: true }); // so that it is read out
+    announced = opened;
+  }, [opened]);
   const said = openSource.value?.sentence || why.sentences.join(" ");
   const cited = said && excerptOf(source.text, said).closest;
   useEffect(() => {
@@ -39,14 +51,18 @@ export function Viewer({ why }) {
       if (url) URL.revokeObjectURL(url);
     };
   }, [source.id]);
+  const toAll = () => {
+    openSource.value = null;
+    focusSoon(() => document.getElementById("tab-sources"));
+  };
   const save = () => download(source).catch((error) => (problem.value = error.message));
   return html`
     <section class="viewer" aria-label=${t("viewer.document")}>
       <div class="viewer-bar">
-        <button class="plain" onClick=${() => (openSource.value = null)}><${Icon} name="arrow-left" />${t("viewer.all")}</button>
+        <button class="plain" onClick=${toAll}><${Icon} name="arrow-left" />${t("viewer.all")}</button>
         ${(!source.file || source.file.data) && html`<button onClick=${save}><${Icon} name="download" />${t("viewer.download")}</button>`}
       </div>
-      <h2>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}${page ? html` <span class="quiet">${t("sources.page", { page: String(page) })}</span>` : null}</h2>
+      <h2 ref=${heading} tabindex="-1" aria-label=${why.number ? t("viewer.heading", { number: why.number, name }) : name}>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}</h2>
       <${WhyThis} why=${why} />
       ${problem.value && html`<div class="notice bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
       ${!shown.value && !problem.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
@@ -59,7 +75,7 @@ export function Viewer({ why }) {
 /** @param {{ why: Why }} props */
 export function WhyThis({ why }) {
   if (why.source.file) return html`<p class="quiet">${t("sources.attached")}</p>`;
-  return html`<details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>`;
+  return isWorkbench && html`<details class="why"><summary>${t("sources.why")}</summary><${Reason} why=${why} /></details>`;
 }
 
 /** @param {{ why: Why }} props */

@@ -1,6 +1,6 @@
 /** Why an answer has its sources: which are cited and where, what they scored, and which words of the question they hold. */
 import { withAttached } from "./attached.js";
-import { citationsIn, keyOf } from "./cited.js";
+import { CITATION, citationsIn, keyOf } from "./cited.js";
 import { stemOf, stemsOf } from "./words.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
@@ -108,4 +108,17 @@ function better(one, other) {
 export function wordsOf(text) {
   const words = [...text.matchAll(WORD)].map(([word]) => word.toLowerCase());
   return [...new Set(words)].filter((word) => !EVERYWHERE.has(word));
+}
+
+/**
+ * A text of an answer with the numbers of its sources in place of their names.
+ * @param {string} text @param {Turn} turn @param {(number: number) => string} write what stands for a number.
+ */
+export function numbered(text, turn, write) {
+  const numbers = new Map(reasonsOf(turn).map(({ source, number }) => [keyOf(source), number]));
+  const ends = new Map(citationsIn(text, withAttached(sourcesOf(turn), turn)).map(({ end, source }) => [end, numbers.get(keyOf(source))]));
+  return text.replace(CITATION, (whole, _, at) => {
+    const number = ends.get(at + whole.length);
+    return number ? write(number) : whole;
+  });
 }

@@ -1,7 +1,7 @@
-/** The tab 'Team': the agents as lanes while they work, what each cost, how the team is defined, and batches. */
-import { request } from "../api/http.js";
+/** The tab 'Team': the agents as lanes while they work, and what each cost. */
+import { withoutDetails } from "../error_text.js";
 import { html, useEffect, useSignal } from "../html.js";
-import { mode, overrides, selected } from "../state.js";
+import { mode, selected } from "../state.js";
 import { duration } from "../sources/duration.js";
 import { lazy } from "../lazy.js";
 import { STATES, lanesOf } from "./lanes.js";
@@ -9,24 +9,12 @@ import { t } from "../texts.js";
 
 const Calls = lazy(() => import("../tools/calls.js"), "tools/tools.css");
 
-/** @typedef {{ name: string, instructions: string, tools: string[], temperature: number | null, model: string | null }} Agent */
-/** @typedef {{ team: { pattern: string, max_rounds: number }, agents: Agent[], patterns: string[], yaml: string }} Definition */
-
 const FRAME_MS = 100;
-/** @type {Record<string, string>} */
-const PATTERNS = {
-  concurrent: t("team.concurrent"),
-  sequential: t("team.sequential"),
-  group_chat: t("team.groupChat"),
-  handoff: t("team.handoff"),
-};
 
 export function View() {
   const turn = selected.value;
-  return html`
-    ${turn && hasLanes(turn) ? html`<${Lanes} turn=${turn} />` : html`<p class="empty">${turn ? t("team.noAgents") : t("team.ask")} ${mode.value === "chat" ? t("team.choose") : ""}</p>`}
-    <${Defined} />
-  `;
+  if (turn && hasLanes(turn)) return html`<${Lanes} turn=${turn} />`;
+  return html`<p class="empty">${turn ? t("team.noAgents") : t("team.ask")} ${mode.value === "chat" ? t("team.choose") : ""}</p>`;
 }
 
 /** @param {import("../types.js").Turn} turn */
@@ -67,7 +55,7 @@ function Lanes({ turn }) {
             </svg>
             ${lane.query && html`<p class="quiet small">${t("team.query", { query: lane.query })}</p>`}
             <${CallsOf} turn=${turn} agent=${lane.name} />
-            ${lane.problem && html`<p class="bad small">${lane.problem}</p>`}
+            ${lane.problem && html`<p class="bad small">${withoutDetails(lane.problem)}</p>`}
           </li>
         `,
       )}
@@ -84,48 +72,3 @@ function CallsOf({ turn, agent }) {
   const calls = turn.calls.value.filter((call) => call.agent === agent);
   return calls.length > 0 && html`<${Calls} calls=${calls} />`;
 }
-
-function Defined() {
-  const team = useSignal(/** @type {Definition | null} */ (null));
-  const problem = useSignal("");
-  useEffect(() => {
-    const stop = new AbortController();
-    request("/playground/team", { signal: stop.signal })
-      .then((response) => response.json())
-      .then(
-        (read) => (team.value = read),
-        (error) => {
-          if (!stop.signal.aborted) problem.value = error.message;
-        },
-      );
-    return () => stop.abort();
-  }, []);
-  if (problem.value) return html`<p class="notice bad" role="alert">${problem.value}</p>`;
-  const defined = team.value;
-  if (!defined) return html`<p class="quiet">${t("team.reading")}</p>`;
-  const asked = String(overrides.value.team_pattern ?? "");
-  /** @param {any} event */
-  const choose = (event) => {
-    const { team_pattern: _, ...others } = overrides.value;
-    overrides.value = event.currentTarget.value ? { ...others, team_pattern: event.currentTarget.value } : others;
-  };
-  return html`
-    <section class="defined" aria-label=${t("team.defined")}>
-      <h2 class="kind">${t("team.the")}</h2>
-      <label>${t("team.pattern")}
-        <select value=${asked} onChange=${choose}>
-          <option value="">${t("team.asDefined", { pattern: named(defined.team.pattern) })}</option>
-          ${defined.patterns.filter((pattern) => pattern !== defined.team.pattern).map((pattern) => html`<option value=${pattern}>${named(pattern)}</option>`)}
-        </select>
-      </label>
-      <p class="quiet small">${t("team.try", { pattern: PATTERNS[asked || defined.team.pattern] ?? "" })}</p>
-      <details>
-        <summary>${t("team.yaml", { n: defined.agents.length })}</summary>
-        <pre class="yaml" tabindex="0">${defined.yaml}</pre>
-      </details>
-    </section>
-  `;
-}
-
-/** @param {string} pattern */
-const named = (pattern) => pattern.replace("_", " ");

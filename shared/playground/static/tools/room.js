@@ -7,6 +7,7 @@ import { t } from "../texts.js";
 rooms.places.push({
   path: "/approvals",
   title: t("tools.title"),
+  icon: "circle-check",
   view: lazy(() => import("./page.js"), "tools/tools.css"),
   isListed: () => Boolean(health.value?.parts?.tools) || allTurns.value.some((turn) => turn.calls.value.length > 0),
 });

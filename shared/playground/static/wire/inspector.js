@@ -1,33 +1,37 @@
-/** The panel's tab: what was on the wire for the selected turn. */
-import { html, useSignal } from "../html.js";
+/** The panel's tab: the request and the answer of the selected turn, as they were on the wire. */
+import { about } from "../about.js";
+import { html } from "../html.js";
 import { selected } from "../state.js";
-import { compareTurn } from "./comparing.js";
-import { ExchangeView } from "./exchange.js";
-import { KNOWN } from "./protocols.js";
+import { pretty, Records } from "./records.js";
 import { t } from "../texts.js";
+
+const LONGEST_BODY = 200_000;
 
 export function View() {
   const turn = selected.value;
   const exchange = turn?.exchange.value;
-  const protocol = useSignal("openai");
-  if (!turn) return html`<p class="empty">${t("wire.ask")}</p>`;
-  return html`<div class="wire">
-    <form
-      class="again"
-      onSubmit=${(/** @type {Event} */ event) => {
-        event.preventDefault();
-        compareTurn(turn, protocol.value);
-      }}
-    >
-      <label>${t("wire.again")}${" "}
-        <select value=${protocol.value} onChange=${(/** @type {any} */ event) => (protocol.value = event.currentTarget.value)}>
-          ${KNOWN.map((name) => html`<option value=${name}>${name}</option>`)}
-        </select>
-      </label>
-      <button>${t("compare.title")}</button>
-    </form>
-    ${exchange
-      ? html`<${ExchangeView} exchange=${exchange} name="ag-ui" />`
-      : html`<p class="empty">${t("wire.fromHistory")}</p>`}
+  if (!exchange) return html`<p class="empty">${t(turn ? "wire.fromHistory" : "wire.ask")}</p>`;
+  const { method, url, status, endedAt, requestHeaders, requestBody } = exchange;
+  // The key or token is never shown.
+  const sent = ["bearer", "api-key"].includes(about.auth_mode) ? [...requestHeaders, ["authorization", "Bearer …"]] : requestHeaders;
+  return html`<div class="exchange">
+    <details>
+      <summary><code>${method} ${new URL(url).pathname}</code></summary>
+      <${Headers} headers=${sent} />
+      <pre tabindex="0" aria-label=${t("wire.body")}>${requestBody.length > LONGEST_BODY ? `${requestBody.slice(0, LONGEST_BODY)} …` : pretty(requestBody)}</pre>
+    </details>
+    <details>
+      <summary>
+        <code>${status.value || "…"}</code>
+        <span class="quiet"> ${endedAt.value ? t("wire.took", { ms: String(endedAt.value) }) : t("wire.arriving")}</span>
+      </summary>
+      <${Headers} headers=${exchange.responseHeaders.value} />
+    </details>
+    <${Records} records=${exchange.records.value} dropped=${exchange.dropped.value} />
   </div>`;
+}
+
+/** @param {{ headers: string[][] }} props */
+function Headers({ headers }) {
+  return html`<dl class="headers">${headers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }

@@ -1,6 +1,5 @@
 /** The records of an answer: a list that draws only what is seen of it, and the record that is chosen. */
 import { html, useLayoutEffect, useMemo, useRef, useSignal } from "../html.js";
-import { pretty } from "./copied.js";
 import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").WireRecord} WireRecord */
@@ -12,8 +11,8 @@ const BEFORE = 10;
 const LONGEST_LINE = 300;
 const LONGEST_SHOWN = 100_000;
 
-/** @param {{ records: WireRecord[], dropped: number, name: string }} props */
-export function Records({ records, dropped, name }) {
+/** @param {{ records: WireRecord[], dropped: number }} props */
+export function Records({ records, dropped }) {
   const filter = useSignal("");
   const chosen = useSignal(0); // its number, from 1
   const top = useSignal(0);
@@ -46,15 +45,15 @@ export function Records({ records, dropped, name }) {
   const shown = rows[place]?.record.raw ?? "";
   return html`<div class="records">
     <div class="records-head">
-      <input type="search" aria-label=${t("wire.filterOf", { name })} placeholder=${t("wire.filter")} value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
+      <input type="search" aria-label=${t("wire.filterOf")} placeholder=${t("wire.filter")} value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
       <span role="status" class="quiet">${counted(rows.length, records.length)}${dropped ? `, ${t("wire.dropped", { n: dropped })}` : ""}</span>
     </div>
     <div
       class="record-list"
       role="listbox"
       tabindex="0"
-      aria-label=${t("wire.recordsOf", { name })}
-      aria-activedescendant=${place >= first && place < first + DRAWN ? `${name}-record-${chosen.value}` : undefined}
+      aria-label=${t("wire.recordsOf")}
+      aria-activedescendant=${place >= first && place < first + DRAWN ? `record-${chosen.value}` : undefined}
       ref=${list}
       onScroll=${onScroll}
       onKeyDown=${onKeyDown}
@@ -63,7 +62,7 @@ export function Records({ records, dropped, name }) {
       ${rows.slice(first, first + DRAWN).map(
         ({ record, number, gap }) => html`<div
           key=${number}
-          id=${`${name}-record-${number}`}
+          id=${`record-${number}`}
           role="option"
           aria-selected=${number === chosen.value}
           aria-posinset=${number}
@@ -76,7 +75,7 @@ export function Records({ records, dropped, name }) {
       )}
       <div role="presentation" style=${{ height: `${Math.max(0, rows.length - first - DRAWN) * ROW}px` }}></div>
     </div>
-    ${shown && html`<pre class="record-text" tabindex="0" aria-label=${t("wire.chosen", { name })}>${prettyRecord(shown)}</pre>`}
+    ${shown && html`<pre class="record-text" tabindex="0" aria-label=${t("wire.chosen")}>${prettyRecord(shown)}</pre>`}
   </div>`;
 }
 
@@ -109,4 +108,13 @@ function prettyRecord(raw) {
     .split("\n")
     .map((line) => (line.startsWith("data: ") ? `data: ${pretty(line.slice(6))}` : pretty(line)))
     .join("\n");
+}
+
+/** JSON with two spaces a level; what is no JSON stays. @param {string} json */
+export function pretty(json) {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return json;
+  }
 }
