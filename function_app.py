@@ -53,9 +53,18 @@ ROUTES: tuple[Route | Open, ...] = (
     # Questions, and what belongs to them, at the paths of clients that have their own.
     Route("ag_ui", "POST", "ag-ui", chat.chat_stream, protocol="ag-ui"),
     Route("ai_sdk_resume", "GET", "ai-sdk/chat/{id}/stream", runs.resume, protocol="ai-sdk", spends=False),
+    Route("ai_sdk_stop", "DELETE", "ai-sdk/chat/{id}/stream", runs.resume, protocol="ai-sdk", spends=False),
     Route(
         "ai_sdk_resume_team",
         "GET",
+        "ai-sdk/multi-agent-chat/stream/{id}/stream",
+        runs.resume,
+        protocol="ai-sdk",
+        spends=False,
+    ),
+    Route(
+        "ai_sdk_stop_team",
+        "DELETE",
         "ai-sdk/multi-agent-chat/stream/{id}/stream",
         runs.resume,
         protocol="ai-sdk",
@@ -88,6 +97,14 @@ ROUTES: tuple[Route | Open, ...] = (
         "DELETE",
         "v1/responses/{id}",
         kept_responses.delete_response,
+        protocol="openai-responses",
+        spends=False,
+    ),
+    Route(
+        "response_input",
+        "GET",
+        "v1/responses/{id}/input_items",
+        kept_responses.list_input_items,
         protocol="openai-responses",
         spends=False,
     ),

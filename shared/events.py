@@ -60,6 +60,8 @@ class Usage(msgspec.Struct, frozen=True):
     """Tokens read."""
     completion_tokens: int
     """Tokens written."""
+    reasoning_tokens: int = 0
+    """Those of them that the model thought."""
 
     @property
     def total_tokens(self) -> int:
@@ -75,6 +77,7 @@ class Usage(msgspec.Struct, frozen=True):
         return Usage(
             prompt_tokens=sum(usage.prompt_tokens for usage in counted),
             completion_tokens=sum(usage.completion_tokens for usage in counted),
+            reasoning_tokens=sum(usage.reasoning_tokens for usage in counted),
         )
 
 

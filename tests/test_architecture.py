@@ -103,7 +103,6 @@ LATE = {
     "shared.wire.ai_sdk",
     "shared.wire.ai_sdk_body",
     "shared.wire.azure_openai",
-    "shared.wire.json_file",
     "shared.wire.openai",
     "shared.wire.openai_request",
     "shared.wire.openai_body",

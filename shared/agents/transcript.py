@@ -11,6 +11,7 @@ from shared.agents.instructions import DONE
 from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
 from shared.core.answering import final_reason, unverified
+from shared.core.fold import notice_of
 from shared.core.links import AnswerLinks, KnownLinks
 from shared.errors import SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, OpenCall, Thought, Usage
@@ -186,12 +187,13 @@ class TeamTranscript:
         known = {passage.sourcepage for passage in self._found.values()} | self._citable
         if error is None and (doubt := unverified(text, known)):
             thoughts.append(doubt)
+        finished = None if error else _finished(output)
         return AgentMessage(
             agent=result.agent,
             position=self._places[result.agent] if in_order else len(self.said),
-            text=error_text(error, self._invocation_id) if error else text,
+            text=error_text(error, self._invocation_id) if error else text + notice_of(finished),
             completion=output.completion,
-            finished=None if error else _finished(output),
+            finished=finished,
             error=error,
             data_points=() if error else self._data_points(toolbox, text),
             thoughts=tuple(thoughts),

@@ -249,7 +249,10 @@ class ChunkReader:
         usage: object = chunk.usage
         if isinstance(usage, dict) and usage:
             counts = cast("dict[str, object]", usage)
-            self.usage = Usage(_tokens(counts.get("prompt_tokens")), _tokens(counts.get("completion_tokens")))
+            details = counts.get("completion_tokens_details")
+            thought = cast("dict[str, object]", details).get("reasoning_tokens") if isinstance(details, dict) else 0
+            read, written = counts.get("prompt_tokens"), counts.get("completion_tokens")
+            self.usage = Usage(_tokens(read), _tokens(written), _tokens(thought))
         for choice in chunk.choices or ():
             if not choice.index:
                 self._read_choice(choice, events)

@@ -7,7 +7,7 @@ from typing import assert_never
 import msgspec
 
 from shared import events
-from shared.chat_types import ToolCall
+from shared.chat_types import ChatRequest, ToolCall
 from shared.errors import ContentFiltered, InternalError, SwitchboardError
 
 
@@ -138,3 +138,20 @@ def ended_by(error: SwitchboardError) -> events.Finished:
     """Make the end of a text that an error ended: its code is the reason."""
     results = error.results if isinstance(error, ContentFiltered) else None
     return events.Finished(error.code, content_filter_results=results)
+
+
+_NOTICES = {
+    "content_filter": "\n\n*(The content filter ended the answer here. Please rephrase the question.)*",
+    "length": "\n\n*(The answer ends here: it reached the app's limit of length or time. Ask for the rest.)*",
+}
+
+
+def notice_of(finished: events.Finished | None, request: ChatRequest | None = None) -> str:
+    """Say in the text why an answer stops amid it, since few pages show that otherwise; empty: it does not stop.
+
+    Who limits the length, wants JSON or a title, or shows progress, as our own page does, looks at the reason.
+    """
+    reason = finished.reason if finished else ""
+    if request and (request.form or request.is_task or request.overrides.show_progress):
+        return ""
+    return "" if request and request.max_tokens and reason == "length" else _NOTICES.get(reason, "")

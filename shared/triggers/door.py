@@ -29,7 +29,7 @@ from shared.wire.described import TableRoute
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
 
-_FOR_PAGES = ("link", "location", "preference-applied", "retry-after", "www-authenticate")
+_FOR_PAGES = ("link", "location", "preference-applied", "retry-after", "www-authenticate", "x-should-retry")
 """Headers that pages of other origins need and browsers keep from them unless they are named (Fetch Standard, CORS)."""
 _LONGEST_ACCEPT_LANGUAGE = 200
 """Characters of `Accept-Language` that are read."""

@@ -30,11 +30,35 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
         response = Response(errors.error_text(error, invocation), error.status, headers, media_type="text/plain")
     else:
         response = json_response(record(error, invocation), status=error.status)
-    if isinstance(error, errors.RateLimited | errors.Overloaded):
-        response.headers["retry-after"] = str(error.retry_after)
+    response.headers.update(_waits(error, request))
     if isinstance(error, errors.NotSignedIn):
         response.headers["www-authenticate"] = _challenge(request, refused=error.refused)
     return response
+
+
+_LONGEST_WAIT, _SHORT_WAIT = 60, 5
+"""Seconds: the longest that is asked for, and the longest that clients shall wait without a word to their users."""
+_PATIENT = ("core-rest-pipeline/", "ts-http-runtime/")
+"""In `User-Agent`: what waits as long as it is asked to, three times, before it shows an error (AI Chat Protocol)."""
+
+
+def _waits(error: errors.SwitchboardError, request: Request) -> dict[str, str]:
+    """Ask clients to wait: they obey in silence, so a person is told of a long wait at once, by the sentence.
+
+    Of an error of a service, which the app has asked several times, nothing is gained by repeating it; a client that
+    does so all the same shall not do it within milliseconds.
+    """
+    is_limit = isinstance(error, errors.RateLimited | errors.Overloaded)
+    if not (is_limit or error.status in (503, 504)):
+        return {}
+    seconds = error.retry_after if is_limit else _SHORT_WAIT
+    agent = request.headers.get("x-ms-useragent") or request.headers.get("user-agent", "")
+    is_obeyed = seconds <= _LONGEST_WAIT and not any(name in agent for name in _PATIENT)
+    repeats = is_limit and seconds <= _SHORT_WAIT
+    return {
+        **({"retry-after": str(seconds)} if is_obeyed else {}),
+        **({} if repeats else {"x-should-retry": "false"}),  # OpenAI's SDKs for Python and npm
+    }
 
 
 def _challenge(request: Request, *, refused: bool) -> str:

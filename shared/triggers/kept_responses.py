@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import from_json
 from starlette.responses import Response
 
+from shared.chat_types import Json
 from shared.errors import BadRequest, NotFound, Stopped
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import followed, no_response, number_of, parts, require_response
@@ -31,6 +32,25 @@ async def get_response(call: Call) -> Response:
         return await _response_of(runs, standing)
     except NotFound:
         raise no_response(call.id) from None
+
+
+@checked_first(require_response)
+async def list_input_items(call: Call) -> Response:
+    """List the input of a response, newest first unless `order` is `asc`."""
+    from shared.wire.openai_responses_references import input_items
+
+    _, runs = await parts()
+    try:
+        await _find(runs, call)
+        _, body = await runs.request(_run_id(call.id), call.owner)
+    except NotFound:
+        raise no_response(call.id) from None
+    items = input_items(body.json, call.id)
+    if call.request.query_params.get("order") != "asc":
+        items.reverse()
+    ids = [item["id"] for item in items]
+    ends: dict[str, Json] = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
+    return json_response({"object": "list", "data": [*items], **ends, "has_more": False})
 
 
 @checked_first(require_response)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import ChatRequest, Json
@@ -17,7 +17,7 @@ from shared.events import AgentMessage, ChatEvent, CompletionStarted
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.door import own_url
-from shared.web.responses import KEEP_ALIVE_SECONDS
+from shared.web.responses import KEEP_ALIVE_SECONDS, RecordsResponse
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, stream_bytes
 from shared.wire.run_body import approval_json
@@ -79,7 +79,7 @@ def number_of(text: str | None) -> int:
 
 async def followed(
     settings: Settings, runs: "Runs", owner: str, run_id: str, after: int = -1, *, numbered: bool = False
-) -> StreamingResponse:
+) -> Response:
     """Stream a run in its own protocol.
 
     Args:
@@ -103,7 +103,7 @@ async def followed(
     events = runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS)
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
     lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
-    return StreamingResponse(lines, headers=headers)
+    return RecordsResponse(lines, headers=headers)
 
 
 class Earlier:

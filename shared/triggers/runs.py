@@ -124,12 +124,14 @@ async def follow_run(call: Call) -> Response:
 
 
 async def resume(call: Call) -> Response:
-    """Stream the answer that a chat's last question gets, or answer with 204. A 404 would be an error."""
+    """Stream the answer of a chat's last question, or stop it; a 204 if none is made, since a 404 would be an error."""
     runs, protocol = await app.get_runs(), call.request.path_params["protocol"]
     run_id = await runs.running_of(call.owner, call.id, protocol) if runs else None
-    if runs is None or run_id is None:
-        return Response(status_code=204)
-    return await followed(call.settings, runs, call.owner, run_id)
+    if runs and run_id and call.request.method == "GET":
+        return await followed(call.settings, runs, call.owner, run_id)
+    if runs and run_id:
+        await runs.stop(run_id, call.owner)
+    return Response(status_code=204)
 
 
 @describes(

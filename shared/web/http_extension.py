@@ -8,6 +8,7 @@ Source: `azure_functions_runtime/http_v2.py`, releases 1.0 to 1.3.
 """
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -99,7 +100,13 @@ class WebServer(base.WebServer):
             proxy_headers=False,
             server_header=False,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_no_cut)
         await _Server(config).serve()
+
+
+def _is_no_cut(record: logging.LogRecord) -> bool:
+    """Drop what uvicorn says of an answer that breaks off on purpose: the turn has logged why."""
+    return "without completing response" not in str(record.msg)
 
 
 class _Server(uvicorn.Server):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from typing import Protocol as TypingProtocol
 
@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from shared.chat_types import Json
 from shared.core.fold import fold
 from shared.runs.begin import Followed
-from shared.wire.framing import encode_json
+from shared.wire.framing import BrokenOff, encode_json
 from shared.wire.protocol import Protocol, stream_bytes
 
 FIRST_PIECE_TIMEOUT_SECONDS = 2.0
@@ -59,7 +59,7 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
     lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS))
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
     if followed.outlives:
-        return StreamingResponse(lines, headers={"cache-control": "no-cache", **headers})
+        return RecordsResponse(lines, headers={"cache-control": "no-cache", **headers})
     return TurnResponse(lines, headers, followed)
 
 
@@ -71,7 +71,16 @@ class _Cancellable(TypingProtocol):
         ...
 
 
-class TurnResponse(StreamingResponse):
+class RecordsResponse(StreamingResponse):
+    """Streams records. Where they break off, the last bytes of a response stay away, so the server cuts it off."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send them."""
+        with suppress(BrokenOff):
+            await super().stream_response(send)
+
+
+class TurnResponse(RecordsResponse):
     """Streams a turn and owns it: the turn is cancelled when sending ends for any reason."""
 
     def __init__(self, body: AsyncGenerator[bytes], headers: Mapping[str, str], turn: _Cancellable) -> None:

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
+from shared.citations import citations_in
 from shared.errors import FILTERED_ANSWER, ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
 from shared.wire.ag_ui_body import AgUiDetails, AgUiKeys, attached, parse
 from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, question, title_of
@@ -31,7 +32,7 @@ class _Encoder(PartsEncoder):
     """
 
     def __init__(self, request: ChatRequest) -> None:
-        super().__init__()
+        super().__init__(request)
         self._details = details = AgUiDetails.of(request)
         self._base_url = request.base_url
         thread, self._run_id = (
@@ -43,6 +44,7 @@ class _Encoder(PartsEncoder):
         self._message_id = f"msg-{request.answer_id}"  # clients add to an earlier message with the same id
         self._message: Record = {"messageId": self._message_id}
         self._before_text, self._after_text = SSE.cut_at_holes(_content(self._message, HOLE))
+        self._texts: list[str] = []
         self._reasoning: Record = {}
         self._reasonings = 0
         self._points: tuple[events.DataPoint, ...] = ()
@@ -61,6 +63,7 @@ class _Encoder(PartsEncoder):
         return ({"type": "TEXT_MESSAGE_START", **self._message, "role": "assistant"},)
 
     def _add_text(self, text: str) -> Framed:
+        self._texts.append(text)
         return self._before_text + one_line(text) + self._after_text
 
     def _end_text(self) -> Iterable[Record]:
@@ -113,6 +116,9 @@ class _Encoder(PartsEncoder):
                 assert_never(event)
         return ()
 
+    def _notice(self, finished: events.Finished) -> str:
+        return "" if finished.reason == ContentFiltered.code else super()._notice(finished)  # that is a `RUN_ERROR`
+
     def _failed(self, failed: events.Failed) -> Iterable[Record]:
         error = failed.error
         wait = [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
@@ -162,7 +168,7 @@ class _Encoder(PartsEncoder):
             yield {"type": "TEXT_MESSAGE_END", **message}
 
     def _retrieved(self, event: events.Retrieved) -> Iterator[Record]:
-        if event.data_points or self._points:
+        if self._details.shows_progress and (event.data_points or self._points):
             yield self._sources(self._message, event.data_points)
         self._points, self._thoughts = event.data_points, [*event.thoughts]
         yield from self._thoughts_events(self._message, event.thoughts)
@@ -181,8 +187,8 @@ class _Encoder(PartsEncoder):
         yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant", "name": said.agent, **agent}
         yield _content(message, said.text) | agent
         yield {"type": "TEXT_MESSAGE_END", **message, **agent}
-        if said.data_points:
-            yield self._sources(message, said.data_points) | agent
+        for record in self._cited(message, said.text, said.data_points):
+            yield record | agent
         for record in self._thoughts_events(message, said.thoughts):
             yield record | agent
         if not agent:
@@ -193,6 +199,8 @@ class _Encoder(PartsEncoder):
             yield {"type": "SUBAGENT_FINISHED", **agent}
 
     def _finished(self, event: events.Finished) -> Iterator[Record]:
+        if not self._details.shows_progress:
+            yield from self._cited(self._message, "".join(self._texts), self._points)
         if self._has_more_thoughts:
             yield from self._thoughts_events(self._message, self._thoughts)
         reason = "tool_calls" if event.reason == PAUSED else event.reason
@@ -218,6 +226,12 @@ class _Encoder(PartsEncoder):
 
     def _add_usage(self, model: str, usage: events.Usage) -> None:
         self._usages[model] = events.Usage.total(self._usages.get(model), usage) or usage
+
+    def _cited(self, message: Record, text: str, points: Sequence[events.DataPoint]) -> Iterator[Record]:
+        """The sources of a message: those that it cites, since pages list all that they get; our own gets all."""
+        names = {place[1] for place in citations_in(text)}
+        if shown := [point for point in points if self._details.shows_progress or point.sourcepage in names]:
+            yield self._sources(message, shown)
 
     def _sources(self, message: Record, points: Iterable[events.DataPoint]) -> Record:
         return _custom("sources", {**message, "sources": _sources_json(points, self._base_url)})

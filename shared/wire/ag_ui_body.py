@@ -13,7 +13,7 @@ from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
-from shared.errors import BadRequest, TooLarge
+from shared.errors import BadRequest
 from shared.wire.chat_body import (
     LONGEST_CONVERSATION,
     MAX_CONVERSATION_ID,
@@ -23,8 +23,7 @@ from shared.wire.chat_body import (
     parse_chat,
 )
 from shared.wire.consent import MOST_DECISIONS, is_title, reason_in
-from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES
+from shared.wire.json_file import SentFile, attached_files
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, definitions
 
@@ -157,15 +156,9 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         BadRequest: a file is not in base64.
         TooLarge: there are too many.
     """
-    files: list[Attachment] = []
     messages = cast("list[dict[str, Json]]", body["messages"])
     kept = [(place, message) for place, message in enumerate(messages) if message["role"] not in _SKIPPED]
-    for index, (place, message) in enumerate(kept):
-        for number, (path, part) in enumerate(_files(place, message)):
-            if len(files) == MOST_FILES:
-                raise TooLarge(f"messages: they have more than {MOST_FILES} files. Send fewer.")
-            files.append(_attachment(path, part, index, number))
-    return tuple(files)
+    return attached_files(file for index, (place, message) in enumerate(kept) for file in _files(place, message, index))
 
 
 def _refuse_others(body: Mapping[str, Json]) -> None:
@@ -255,20 +248,24 @@ def _text(path: str, part: Json) -> str:
             raise BadRequest(f"{path}: should be a text, an image or a document, with one of these as its type.")
 
 
-def _files(place: int, message: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The name and the part of each file of a message, if it is the user's."""
-    if message["role"] == "user" and isinstance(parts := message.get("content"), list):
-        for number, part in enumerate(parts):
-            if isinstance(part, dict) and part["type"] != "text":
-                yield f"messages[{place}].content[{number}]", part
+def _files(place: int, message: Mapping[str, Json], index: int) -> Iterator[SentFile]:
+    """The files of a message, if it is the user's.
 
-
-def _attachment(path: str, part: Mapping[str, Json], message: int, index: int) -> Attachment:
-    match part:
-        case {"source": {"value": str(data), "mimeType": str(kind)}}:
-            key, metadata = "source.value", part.get("metadata")
-            name = metadata.get("filename") if isinstance(metadata, dict) else None
-        case _:
-            key, data, kind, name = "data", str(part["data"]), str(part["mimeType"]), part.get("filename")
-    found = JsonFile.decode(kind, data, f"{path}.{key}: should be the file in base64.")
-    return found.attachment(path, message, index, name if isinstance(name, str) else "")
+    Args:
+        place: The index of the message in the body.
+        message: The message.
+        index: Its index among those that are not skipped.
+    """
+    parts = message.get("content") if message["role"] == "user" else None
+    for number, part in enumerate(parts if isinstance(parts, list) else ()):
+        path = f"messages[{place}].content[{number}]"
+        match part:
+            case {"type": str(type_), "source": {"value": str(data), "mimeType": str(kind)}} if type_ != "text":
+                metadata = part.get("metadata")
+                name = metadata.get("filename") if isinstance(metadata, dict) else None
+                yield SentFile(index, f"{path}.source.value", data, name if isinstance(name, str) else "", kind)
+            case {"type": "binary", "data": str(data), "mimeType": str(kind)}:
+                name = part.get("filename")
+                yield SentFile(index, f"{path}.data", data, name if isinstance(name, str) else "", kind)
+            case _:
+                pass  # a text

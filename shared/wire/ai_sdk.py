@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
+from shared.citations import citations_in
 from shared.errors import ContentFiltered, error_text
 from shared.wire.ai_sdk_body import MOST_PARTS, AiSdkDetails, attached, parse
 from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, question, title_of
@@ -39,7 +40,7 @@ class _Encoder(PartsEncoder):
     """Encodes an answer as one message, with a step for its text or, in a team's answer, for each agent."""
 
     def __init__(self, request: ChatRequest) -> None:
-        super().__init__()
+        super().__init__(request)
         self._base_url = request.base_url
         self._details = AiSdkDetails.of(request)
         # Clients replace an earlier answer with the same id, and go on with the one whose tools they answered.
@@ -47,6 +48,8 @@ class _Encoder(PartsEncoder):
         self._in_step = False
         self._begun_calls = {*self._details.calls}
         self._sources = {*self._details.sources}
+        self._points: Sequence[events.DataPoint] = ()
+        self._texts: list[str] = []
         self._thoughts: list[events.Thought] = []
         self._turn = events.CompletionStarted("", 0, "")
 
@@ -58,10 +61,12 @@ class _Encoder(PartsEncoder):
         yield {"type": "text-start", "id": _TEXT_ID}
 
     def _add_text(self, text: str) -> Framed:
+        self._texts.append(text)
         return _BEFORE_TEXT + one_line(text) + _AFTER_TEXT
 
-    def _end_text(self) -> Iterable[Record]:
-        return ({"type": "text-end", "id": _TEXT_ID},)
+    def _end_text(self) -> Iterator[Record]:
+        yield {"type": "text-end", "id": _TEXT_ID}
+        yield from self._cited("".join(self._texts), self._points)
 
     def _begin_reasoning(self) -> Iterator[Record]:
         yield from self._begin_step()
@@ -80,8 +85,10 @@ class _Encoder(PartsEncoder):
         match event:
             case events.Retrieved():
                 yield from self._begin_step()
-                yield from self._new_sources(event.data_points)
-                self._thoughts = []
+                self._points, self._thoughts = event.data_points, []
+                found: list[Json] = [{"sourceId": name, "url": url} for name, url in self._links(self._points).items()]
+                if found:
+                    yield {"type": "data-sources", "id": "turn", "data": found}
                 yield from self._more_thoughts(event.thoughts)
             case events.CompletionStarted():
                 self._turn = event
@@ -119,14 +126,19 @@ class _Encoder(PartsEncoder):
             self._in_step = True
             yield {"type": "start-step"}
 
-    def _new_sources(self, points: Iterable[events.DataPoint]) -> Iterator[Record]:
-        """Encode the sources that have not been sent."""
-        texts = texts_by_source(point for point in points if point.sourcepage not in self._sources)
-        self._sources.update(texts)
-        for name, text in texts.items():
-            source: Record = {"type": "source-url", "sourceId": name, "url": link_to(name, self._base_url)}
-            source |= {"title": name, "providerMetadata": {"switchboard": {"text": text}}}
-            yield source
+    def _links(self, points: Iterable[events.DataPoint]) -> dict[str, Json]:
+        return {point.sourcepage: link_to(point.sourcepage, self._base_url) for point in points}
+
+    def _cited(self, text: str, points: Sequence[events.DataPoint]) -> Iterator[Record]:
+        """Encode the sources that a text cites, if they have not been sent. Pages list all that they get."""
+        links, texts = self._links(points), texts_by_source(points)
+        for place in citations_in(text):
+            name = place[1]
+            if name in links and name not in self._sources:
+                self._sources.add(name)
+                source: Record = {"type": "source-url", "sourceId": name, "url": links[name], "title": name}
+                source["providerMetadata"] = {"switchboard": {"text": texts[name]}}
+                yield source
 
     def _more_thoughts(self, thoughts: Sequence[events.Thought]) -> Iterator[Record]:
         """Send all thoughts of the turn so far: they replace those sent before, since the part has the same id."""
@@ -149,11 +161,11 @@ class _Encoder(PartsEncoder):
         yield from self._end_step()
         yield {"type": "start-step"}
         yield {"type": "data-agent", "id": part, "data": agent | _filtered(prompt, found)}
-        yield from self._new_sources(message.data_points)
         yield from self._thoughts_part(part, message.thoughts)
         yield {"type": "text-start", "id": part}
         yield {"type": "text-delta", "id": part, "delta": message.text}
         yield {"type": "text-end", "id": part}
+        yield from self._cited(message.text, message.data_points)
         yield {"type": "finish-step"}
 
     def _begin_call(self, call: events.ToolStarted | events.ToolEnded | events.OpenCall) -> Iterator[Record]:

@@ -13,12 +13,11 @@ from typing import Literal, cast
 
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
-from shared.errors import BadRequest, TooLarge
+from shared.errors import BadRequest
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
 from shared.wire.consent import reason_in
 from shared.wire.framing import encode_json
-from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES
+from shared.wire.json_file import SentFile, attached_files
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
 
@@ -88,15 +87,24 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         BadRequest: a file is not in a `data:` URL in base64.
         TooLarge: there are too many.
     """
-    files: list[Attachment] = []
+    return attached_files(_sent(cast("list[Json]", body["messages"])))
+
+
+def _sent(messages: list[Json]) -> Iterator[SentFile]:
+    """The files of the user's messages. An answer may have become several messages, which counts for their indexes."""
     at = 0
-    for place, message in enumerate(cast("list[Json]", body["messages"])):
-        for index, (path, part) in enumerate(_files(place, message)):
-            if len(files) == MOST_FILES:
-                raise TooLarge(f"messages: they have more than {MOST_FILES} files. Send fewer.")
-            files.append(_attachment(path, part, at, index))
+    for place, message in enumerate(messages):
+        parts = message.get("parts") if isinstance(message, dict) and message.get("role") == "user" else None
+        for number, part in enumerate(parts if isinstance(parts, list) else ()):
+            if isinstance(part, dict) and part.get("type") == "file":
+                path = f"messages[{place}].parts[{number}]"
+                url, name, kind = part.get("url"), part.get("filename") or "", part.get("mediaType") or ""
+                if not (isinstance(url, str) and isinstance(name, str) and isinstance(kind, str)):
+                    raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
+                if not url.startswith("data:"):
+                    raise BadRequest(f"{path}.url: should be a data: URL; nothing is fetched from elsewhere.")
+                yield SentFile(at, f"{path}.url", url, name, kind.partition(";")[0])
         at += len(_flat(place, message))
-    return tuple(files)
 
 
 def _functions(tools: Json) -> list[FunctionKeys]:
@@ -258,19 +266,3 @@ def _text(path: str, part: Json) -> str:
             return ""
         case _:
             raise BadRequest(f"{path}: should be an object with a type, such as 'text'.")
-
-
-def _files(place: int, message: Json) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The name and the part of each file of a message, if it is the user's."""
-    if isinstance(message, dict) and message.get("role") == "user" and isinstance(parts := message.get("parts"), list):
-        for number, part in enumerate(parts):
-            if isinstance(part, dict) and part.get("type") == "file":
-                yield f"messages[{place}].parts[{number}]", part
-
-
-def _attachment(path: str, part: Mapping[str, Json], place: int, index: int) -> Attachment:
-    url, filename, declared = part.get("url"), part.get("filename") or "", part.get("mediaType") or ""
-    if not (isinstance(url, str) and isinstance(filename, str) and isinstance(declared, str)):
-        raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
-    found = JsonFile.from_url(url, f"{path}.url", "the file")
-    return found.attachment(path, place, index, filename, declared.partition(";")[0].strip().lower())

@@ -21,7 +21,7 @@ from shared.chat_types import ChatRequest, Json, RetrievalMode
 from shared.citations import CITED, MOST_CITATIONS
 from shared.core.fold import Answer
 from shared.errors import BadRequest, NotFound
-from shared.wire.framing import SSE_DONE, Framed
+from shared.wire.framing import SSE_OPENAI, Framed
 from shared.wire.openai import ChunksEncoder, completion
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached
 from shared.wire.openai_body import parse as parse_openai
@@ -256,9 +256,9 @@ class _Encoder(ChunksEncoder):
         cast("list[dict[str, Json]]", made["choices"])[0]["end_turn"] = reason is not None
         return made
 
-    def _end(self, finished: events.Finished) -> Iterator[Record]:
+    def _end(self, finished: events.Finished) -> Iterator[Record | Framed]:
         for record in super()._end(finished):
-            if "context" not in _delta_of(record):  # the sources were told first
+            if isinstance(record, bytes) or "context" not in _delta_of(record):  # the sources were told first
                 yield record
 
 
@@ -286,7 +286,7 @@ AZURE_OPENAI = Protocol(
     error=error_object,
     filter_ends=True,
     key_header="api-key",
-    framing=SSE_DONE,
+    framing=SSE_OPENAI,
     shape=Shape(
         answer=_DESCRIBED,
         record=_DESCRIBED,

@@ -69,7 +69,7 @@ class OverridesBody(BodyModel):
     seed: int | None = Field(
         default=None,
         ge=-(2**63),
-        lt=2**63,
+        le=2**63 - 1,
         description="Asks the model for the same answer to the same request. Default: none.",
     )
     top: int | None = Field(

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import Answer
+from shared.core.fold import Answer, notice_of
 from shared.events import AgentMessage, ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta, ToolEnded, ToolStarted
 
 LONGEST_SHOWN = 8_000
@@ -151,10 +151,15 @@ def ended_in_words(finished: Finished, calls: Sequence[OpenCall]) -> Finished:
 
 
 def in_words(request: ChatRequest, answer: Answer) -> Answer:
-    """Put the question for consent of a whole answer into its text, or into messages of its team."""
+    """Put into the text of a whole answer, or into messages of its team, what else a person has to see.
+
+    That is the question for consent, or that the answer stops amid the text.
+    """
     calls = answer.open_calls
-    if not calls or answer.message:  # One agent's part: the question is already in its text.
+    if answer.message:  # One agent's part: it is already in its text.
         return answer
+    if not calls:
+        return replace(answer, text=answer.text + notice_of(answer.finished, request))
     answer = replace(answer, finished=ended_in_words(answer.finished, calls), open_calls=())
     if request.team or answer.messages:
         return replace(answer, messages=(*answer.messages, *_messages(request, calls, len(answer.messages))))

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
-from shared.core.fold import ended_by
+from shared.core.fold import ended_by, notice_of
 from shared.errors import FILTERED_ANSWER, ContentFiltered, SwitchboardError
 from shared.wire.consent import consent_events, ended_in_words
 from shared.wire.context import retrieved_context, takes_plain_images, thoughts_json
@@ -82,6 +82,8 @@ class ContextEncoder(ABC):
         return [record for event in said for record in self.encode(event)]
 
     def _last(self, event: events.Finished) -> Iterable[Record]:
+        if event.reason == "length" and (notice := notice_of(event, self._request)):
+            yield self._text(notice)
         yield self._end(event)
         if event.followup_questions is not None:
             yield self._context({"followup_questions": list[Json](event.followup_questions)})

@@ -19,6 +19,10 @@ def encode_json(value: Json) -> bytes:
     return _encoder.encode(value)
 
 
+class BrokenOff(Exception):
+    """A stream has ended with an error, and its connection ends without the last bytes of a response."""
+
+
 type Framed = bytes
 """A record with all bytes around it, as `Framing.frame` makes it."""
 
@@ -48,6 +52,8 @@ class Framing(msgspec.Struct, frozen=True):
     """The bytes sent when there has been no record for a while; clients ignore them."""
     end: bytes = b""
     """The bytes after the last record, also where that is an error."""
+    breaks_off: bool = False
+    """Whether the connection breaks off behind an error, without `end`: some clients see no other sign of one."""
     names_events: bool = False
     """Whether a line before each record names its `type`, which is its first key, as `event:` of server-sent events."""
 
@@ -79,6 +85,9 @@ SSE = Framing("text/event-stream", b"data: ", b"\n\n", b": keep-alive\n\n")
 
 SSE_DONE = replace(SSE, end=b"data: [DONE]\n\n")
 """The same with an end as OpenAI and AI SDK have it."""
+
+SSE_OPENAI = replace(SSE_DONE, breaks_off=True)
+"""The same for OpenAI's clients: that for .NET takes an error record for nothing, and a stream that ends for whole."""
 
 JSON_LINES = Framing("application/jsonl", b"", b"\n", b'{"delta":{}}\n')
 """The same lines under the media type of the 2024-05-29 protocol."""

@@ -4,16 +4,18 @@ The protocols differ in the JSON of a message, which each defines in its own fil
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import NotRequired, TypedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NotRequired, TypedDict, cast
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
+from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest
 from shared.wire.chat_body import LONGEST_CONVERSATION, MAX_CONVERSATION_ID, parse_chat
 from shared.wire.consent import with_calls
 from shared.wire.context_encoder import ContextEncoder
+from shared.wire.json_file import SentFile, attached_files
 from shared.wire.protocol import Record
 
 
@@ -90,30 +92,66 @@ def parse_kernel_chat(body: Mapping[str, Json], *conversation_keys: str) -> Chat
     return request
 
 
-def _flat(message: dict[str, Json]) -> Json:
-    """A message as the other protocols have it, of one in C#'s, Java's or Python's own shape."""
-    flat = dict(message)
-    if "Role" in message:
-        role, content, items = message["Role"], message.get("Content"), message.get("Items")
-    else:
-        role, content, items = message.get("authorRole"), message.get("content"), message.get("items")
+def _flat(message: dict[str, Json]) -> dict[str, Json]:
+    """A message as the other protocols have it, of one in C#'s, Java's or Python's own shape.
+
+    The casing of C#'s keys is the one of the caller's JSON options: `Role` by default, `role` over the web.
+    """
+    flat, keys = dict(message), _lower(message) if "Role" in message else message
+    role, content, items = keys.get("role"), keys.get("content"), keys.get("items")
     if isinstance(role, dict):
-        role = role.get("Label")
+        role = _lower(role).get("label")
+    role = message.get("authorRole") if role is None else role
     if isinstance(role, str):
-        flat["role"] = role.lower()
+        flat["role"] = "system" if role.lower() == "developer" else role.lower()
     if isinstance(content, str):
         flat["content"] = content
     elif isinstance(items, list):
-        flat["content"] = "".join(map(_text_of, items))
+        flat["content"] = "\n\n".join(text for item in items if (text := _text_of(item)))
     return flat
 
 
+def _lower(keys: Mapping[str, Json]) -> dict[str, Json]:
+    return {key.lower(): value for key, value in keys.items()}
+
+
 def _text_of(item: Json) -> str:
-    match item:
-        case {"Text": str(text)} | {"content_type": "text", "text": str(text)}:
-            return text
-        case _:
-            return ""
+    keys = _lower(item) if isinstance(item, dict) else {}
+    text = keys.get("text") if _kind(keys) in ("text", "TextContent") else None
+    return text if isinstance(text, str) else ""
+
+
+def _kind(item: Mapping[str, Json]) -> Json:
+    """What an item of a message is: Python's word for it, or C#'s."""
+    return item.get("content_type") or item.get("$type") or "TextContent"
+
+
+def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
+    """Return the images in the messages of a body that `parse_kernel_chat` has accepted.
+
+    Raises:
+        BadRequest: an image is not in base64.
+        TooLarge: there are too many.
+    """
+    return attached_files(
+        file for place, message in enumerate(cast("list[Json]", body["messages"])) for file in _images(place, message)
+    )
+
+
+def _images(place: int, message: Json) -> Iterator[SentFile]:
+    """The images of a message, if it is the user's."""
+    flat = _flat(message) if isinstance(message, dict) else {}
+    items = _lower(flat).get("items") if flat.get("role") == "user" else None
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        keys = _lower(item) if isinstance(item, dict) else {}
+        if _kind(keys) in ("image", "ImageContent"):
+            path = f"messages[{place}].items[{number}]"
+            data, media_type = keys.get("data"), keys.get("mimetype") or keys.get("mime_type")
+            url = keys.get("datauri") or keys.get("data_uri") or keys.get("uri")
+            url = f"data:{media_type};base64,{data}" if isinstance(data, str) and data else url
+            if not isinstance(url, str) or not url.startswith("data:image/"):
+                raise BadRequest(f"{path}: should be an image in base64; nothing is fetched from elsewhere.")
+            yield SentFile(place, path, url)
 
 
 class KernelEncoder(ContextEncoder):

@@ -10,11 +10,11 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
-from shared.core.fold import Answer, ended_by
+from shared.core.fold import Answer, ended_by, notice_of
 from shared.errors import ContentFiltered, NotFound
 from shared.wire.consent import consent_events, ended_in_words, in_words
 from shared.wire.context import texts_by_source, usage_json
-from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
+from shared.wire.framing import HOLE, SSE_OPENAI, Framed, one_line
 from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
 from shared.wire.openai_parts import (
     OpenaiError,
@@ -62,7 +62,7 @@ def completion(request: ChatRequest, answer: Answer) -> Record:
         "created": request.created,
         "model": details.model,
         "choices": [choice],
-        **known(usage=usage_json(finished.usage) if finished.usage else None, prompt_filter_results=prompt),
+        **known(usage=_usage(finished.usage), prompt_filter_results=prompt),
     }
 
 
@@ -81,7 +81,7 @@ class ChunksEncoder:
             "created": request.created,
             "model": self._details.model,
         }
-        self._before_text, self._after_text = SSE_DONE.cut_at_holes(self._chunk({"content": HOLE}))
+        self._before_text, self._after_text = SSE_OPENAI.cut_at_holes(self._chunk({"content": HOLE}))
         self._has_begun = False
         self._texts: list[str] = []
         self._open: tuple[events.OpenCall, ...] = ()
@@ -146,8 +146,10 @@ class ChunksEncoder:
             yield self._chunk({"tool_calls": [{"index": index, **_call(call), "function": begin}]})
             yield self._chunk({"tool_calls": [{"index": index, "function": {"arguments": call.arguments}}]})
 
-    def _end(self, finished: events.Finished) -> Iterator[Record]:
+    def _end(self, finished: events.Finished) -> Iterator[Record | Framed]:
         request = self._request
+        if notice := notice_of(finished, request):
+            yield self._text(notice)
         cited = [*citations(request, "".join(self._texts), self._points)]
         context = sources_context(request, self._points, self._thoughts, finished)
         where = self._chunk({**known(annotations=_annotations(cited)), "context": context})
@@ -156,9 +158,9 @@ class ChunksEncoder:
         ended = self._chunk({}, _reason(finished), content_filter_results=finished.content_filter_results)
         yield ended | known(prompt_filter_results=prompt)
         if self._details.include_usage and finished.usage:
-            yield {**self._head, "choices": [], "usage": usage_json(finished.usage)}
+            yield {**self._head, "choices": [], "usage": _usage(finished.usage)}
 
-    def _failed(self, event: events.Failed) -> Iterable[Record]:
+    def _failed(self, event: events.Failed) -> Iterable[Record | Framed]:
         """A filter that ends a text is how an answer of OpenAI's ends, not an error."""
         if isinstance(event.error, ContentFiltered) and self._texts:
             return self._end(ended_by(event.error))
@@ -170,6 +172,11 @@ class ChunksEncoder:
 
 def _call(call: ToolCall) -> Record:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _usage(usage: events.Usage | None) -> Json:
+    details: Json = {"reasoning_tokens": usage.reasoning_tokens} if usage else {}
+    return usage_json(usage) | {"completion_tokens_details": details} if usage else None
 
 
 def _annotations(cited: Iterable[Record]) -> list[Json]:
@@ -207,7 +214,7 @@ OPENAI = Protocol(
     encoder=ChunksEncoder,
     error=error_object,
     filter_ends=True,
-    framing=SSE_DONE,
+    framing=SSE_OPENAI,
     shape=Shape(
         answer=described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference/chat/object)"),
         record=described_by(

@@ -15,6 +15,7 @@ from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION
+from shared.wire.json_file import SentFile, attached_files
 from shared.wire.openai_request import ResponseFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, NamedTool, refuse_other_kinds
@@ -45,7 +46,7 @@ class OpenaiKeys(openai.ModelKeys):
 
     stream_options: StreamOptions | None = None
     n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.")
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    seed: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
     response_format: ResponseFormat | None = None
     reasoning_effort: openai.Effort | None = None
     store: bool | None = Field(default=None, description="False: no record of the answer is kept, to judge it by.")
@@ -72,9 +73,13 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     """
     keys = OpenaiKeys.read(_explained(body))
     if isinstance(messages := body.get("messages"), list):
-        body = dict(body) | {
-            "messages": [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
-        }
+        said = [_flat(place, message) for place, message in enumerate(messages[: LONGEST_CONVERSATION + 1])]
+        match said:
+            case [*_, {"role": "user"}, {"role": "user", "content": str(last)}] if not last.strip():
+                del said[-1]  # Agent Framework's workflows hand a question on with an empty message
+            case _:
+                pass
+        body = dict(body) | {"messages": said}
     request = openai.request_of(body, keys, form_of("response_format", keys.response_format))
     overrides = request.overrides
     if overrides.seed is None:
@@ -109,7 +114,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
         TooLarge: there are too many.
     """
     messages = cast("list[Json]", body["messages"])
-    return openai.attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
+    return attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -164,15 +169,15 @@ def _text(path: str, part: Json) -> str | None:
             )
 
 
-def _files(place: int, message: Json) -> Iterator[openai.SentFile]:
+def _files(place: int, message: Json) -> Iterator[SentFile]:
     """The images and other files of a message."""
     if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
         for number, part in enumerate(parts):
             path = f"messages[{place}].content[{number}]"
             match part:
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield openai.SentFile(place, f"{path}.image_url.url", url)
+                    yield SentFile(place, f"{path}.image_url.url", url)
                 case {"type": "file", "file": {"file_data": str(data), **keys}}:
-                    yield openai.SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
+                    yield SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
                 case _:
                     pass

@@ -3,21 +3,17 @@
 Source: OpenAI API reference, `response_format` and `text.format`; its guide 'Structured model outputs'.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import replace
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 from pydantic import Field
 
 from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
-from shared.core.attachments import Attachment
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import encode_json
-from shared.wire.json_file import JsonFile
-from shared.wire.multipart import MOST_FILES
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions, is_deeper
 
@@ -160,36 +156,6 @@ def _agent_of(model: str) -> str:
     return model.removeprefix(AGENT)
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
-    """An image or another file in a message."""
-
-    place: int
-    """Index of its message, counted from 0."""
-    part: str
-    """Its place in the body, for error messages."""
-    data: str
-    """The file in base64, in a `data:` URL or alone."""
-    filename: str = ""
-    """Its name; empty if not given."""
-
-
-def attached_files(sent: Iterable[SentFile]) -> tuple[Attachment, ...]:
-    """Decode images and other files.
-
-    Raises:
-        BadRequest: a file is not in base64.
-        TooLarge: there are too many.
-    """
-    files: list[Attachment] = []
-    for file in sent:
-        if len(files) == MOST_FILES:
-            raise TooLarge(f"The messages have more than {MOST_FILES} images and files. Send fewer.")
-        index = sum(other.message == file.place for other in files)
-        files.append(_decoded(file, index))
-    return tuple(files)
-
-
 def check_image_url(part: str, url: str) -> None:
     """Raise BadRequest if a URL does not hold an image itself."""
     if not url.startswith("data:image/"):
@@ -213,14 +179,6 @@ def check_file(part: str, keys: Mapping[str, Json]) -> None:
         raise BadRequest(f"{part}.file_data: should be the file in base64, as a data: URL.")
     if not isinstance(keys.get("filename") or "", str):
         raise BadRequest(f"{part}.filename: should be a string.")
-
-
-def _decoded(file: SentFile, index: int) -> Attachment:
-    if file.data.startswith("data:"):
-        found = JsonFile.from_url(file.data, file.part, "the file")
-    else:
-        found = JsonFile.decode("", file.data, f"{file.part}: should be the file in base64, as a data: URL.")
-    return found.attachment(file.part, file.place, index, file.filename)
 
 
 _MOST_BYTES = 64 * 1024

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
-from shared.core.fold import Answer
+from shared.core.fold import Answer, notice_of
 from shared.errors import NotFound
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
@@ -69,8 +69,9 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer. A team's has its messages in their order."""
     finished = answer.finished
     said = [_said(place, message) for place, message in enumerate(answer.messages)]
-    has_text = answer.text or not (answer.calls or answer.open_calls)
-    texts = said or ([(answer.text, answer.data_points, finished)] if has_text else [])
+    text = answer.text if said else answer.text + notice_of(finished, request)
+    has_text = text or not (answer.calls or answer.open_calls)
+    texts = said or ([(text, answer.data_points, finished)] if has_text else [])
     output = [_reasoning_item(request, [_summary(answer.reasoning)])] if answer.reasoning else []
     output += [_servers_call(request, call) for call in answer.tool_calls]
     output += [
@@ -90,8 +91,7 @@ class _Encoder(PartsEncoder):
     _failure_ends_parts = False
 
     def __init__(self, request: ChatRequest) -> None:
-        super().__init__()
-        self._request = request
+        super().__init__(request)
         self._number = 0
         self._output: list[Record] = []
         self._pieces: list[str] = []
@@ -387,7 +387,7 @@ def _usage(usage: events.Usage) -> Record:
         "input_tokens": usage.prompt_tokens,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens": usage.completion_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         "total_tokens": usage.total_tokens,
     }
 

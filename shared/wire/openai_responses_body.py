@@ -17,6 +17,7 @@ from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
 from shared.wire.consent import reason_in
+from shared.wire.json_file import SentFile, attached_files
 from shared.wire.openai_request import TextFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
@@ -185,7 +186,7 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
     if decisions_in(body):
         return ()
     before = 1 if body.get("instructions") else 0
-    return openai.attached_files(
+    return attached_files(
         file
         for place, (message, item) in enumerate(_messages(body), before)
         for path, part in _parts(f"{message}.content", item.get("content"))
@@ -331,13 +332,13 @@ def _text(path: str, part: dict[str, Json]) -> str | None:
             raise BadRequest(f"{path}: should be a text, an image or a file, of the type {kinds}.")
 
 
-def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[openai.SentFile]:
+def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[SentFile]:
     """The image or other file that a part is, if it is one."""
     match part:
         case {"type": "input_image", "image_url": str(url)}:
-            yield openai.SentFile(place, f"{path}.image_url", url)
+            yield SentFile(place, f"{path}.image_url", url)
         case {"type": "input_file", "file_data": str(data), **keys}:
-            yield openai.SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
+            yield SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
         case _:
             pass
 

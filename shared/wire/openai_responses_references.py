@@ -64,6 +64,23 @@ async def _conversation(kept: EarlierAnswers, response_id: str) -> list[Json]:
     return [*_items_of(request), *_output(answer)]
 
 
+def input_items(body: Mapping[str, Json], response_id: str) -> list[dict[str, Json]]:
+    """Return the items of a request in their full form, with ids."""
+    listed: list[dict[str, Json]] = []
+    for number, item in enumerate(_items_of(body)):
+        if not isinstance(item, dict):
+            continue
+        content = item.get("content")
+        is_message = item.setdefault("type", "message") == "message" if "role" in item else False
+        if is_message and isinstance(content, str):
+            kind = "output_text" if item["role"] == "assistant" else "input_text"
+            part: dict[str, Json] = {"type": kind, "text": content}
+            item["content"] = [part | ({"annotations": []} if kind == "output_text" else {})]
+        status: dict[str, Json] = {"status": "completed"} if is_message else {}
+        listed.append({"id": f"msg_{response_id.removeprefix('resp_')}_in{number}", **status, **item})
+    return listed
+
+
 def _output(answer: Json) -> list[dict[str, Json]]:
     match answer:
         case {"output": list(output)}:

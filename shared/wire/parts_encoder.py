@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from shared import events
-from shared.core.fold import ended_by
+from shared.chat_types import ChatRequest
+from shared.core.fold import ended_by, notice_of
 from shared.errors import ContentFiltered
 from shared.wire.framing import Framed
 from shared.wire.protocol import Record
@@ -29,7 +30,8 @@ class PartsEncoder(ABC):
     _failure_ends_parts: ClassVar = True
     """Whether an open part is ended before an error; else the error alone ends the stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: ChatRequest) -> None:
+        self._request = request
         self._has_begun = False
         self._open_part: PartKind | None = None
         self._finish: events.Finished | None = None
@@ -48,15 +50,24 @@ class PartsEncoder(ABC):
             self._has_begun = True
             yield from self._begin()
         if isinstance(event, events.TextDelta):
-            yield from self._open(events.TextDelta)
-            yield self._add_text(event.text)
+            yield from self._add(event.text)
         elif isinstance(event, events.ReasoningDelta):
             yield from self._open(events.ReasoningDelta)
             yield self._add_reasoning(event.text)
         else:
+            if isinstance(event, events.Finished) and (notice := self._notice(event)):
+                yield from self._add(notice)
             if self._ends_part(event):
                 yield from self._close()
             yield from self._encode_other(event)
+
+    def _add(self, text: str) -> Iterator[Record | Framed]:
+        yield from self._open(events.TextDelta)
+        yield self._add_text(text)
+
+    def _notice(self, finished: events.Finished) -> str:
+        """Return what the text says of its own end; empty: nothing."""
+        return notice_of(finished, self._request)
 
     def _ends_part(self, event: events.ChatEvent) -> bool:
         if isinstance(event, events.Finished):

@@ -14,7 +14,7 @@ from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, SwitchboardError, TooLarge, error_text
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, OpenCall, ToolEnded
 from shared.wire.consent import in_words, with_calls
-from shared.wire.framing import SSE, Framed, Framing, encode_json
+from shared.wire.framing import SSE, BrokenOff, Framed, Framing, encode_json
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -289,6 +289,7 @@ async def stream_bytes(
     """
     encode, join = protocol.encoder(request).encode, protocol.framing.join
     number = -1
+    last: Record | Framed = b""
     async for batch in batches:
         records = [record for event in batch for record in encode(event)]
         if numbered or number < after:
@@ -298,8 +299,11 @@ async def stream_bytes(
             if numbered and protocol.framing.before == SSE.before:
                 records = [b"id: %d\n%b" % (first + left_out + at, join((one,))) for at, one in enumerate(records)]
         if records:
+            last = records[-1]
             yield join(records)
         elif not batch:
             yield protocol.framing.keep_alive
+    if protocol.framing.breaks_off and not isinstance(last, bytes) and "error" in last:
+        raise BrokenOff
     if protocol.framing.end:
         yield protocol.framing.end

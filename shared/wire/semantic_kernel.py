@@ -18,7 +18,7 @@ from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.consent import arguments_of, cut_text, in_words
 from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
 from shared.wire.framing import SSE
-from shared.wire.kernel import ECHOED, KernelEncoder, parse_kernel_chat
+from shared.wire.kernel import ECHOED, KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
 
 _ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
@@ -287,6 +287,7 @@ SEMANTIC_KERNEL = Protocol(
     answers_with="`[ChatMessageContent]`, C#'s keys and the flat ones",
     streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=lambda body: parse_kernel_chat(body, "ConversationId", "conversationId"),
+    attached=attached,
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,

@@ -23,7 +23,7 @@ from shared.wire.context import (
     filtered_context,
 )
 from shared.wire.framing import SSE
-from shared.wire.kernel import ECHOED, KernelEncoder, parse_kernel_chat
+from shared.wire.kernel import ECHOED, KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
@@ -260,6 +260,7 @@ SEMANTIC_KERNEL_PYTHON = Protocol(
     answers_with="`[ChatMessageContent]`",
     streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=lambda body: parse_kernel_chat(body, "conversation_id"),
+    attached=attached,
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,

@@ -74,7 +74,9 @@ async def test_who_is_cut_off_is_told_and_ends_without_half_a_citation(office: O
         assert message.finished is not None
         assert message.finished.reason == "length"
         assert "AGENTS_DEADLINE_SECONDS" in str(message.thoughts)
-    assert ben.text.strip() == "I am Ben, see"
+    said, _, notice = ben.text.partition("\n\n")
+    assert said.strip() == "I am Ben, see"
+    assert "The answer ends here" in notice
 
 
 async def test_time_that_an_agent_does_not_need_is_the_next_ones(office: Office, clock: Clock) -> None:

@@ -10,6 +10,8 @@ import openai as sdk
 from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel
 
+from shared.core.fold import notice_of
+from shared.events import Finished
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 
@@ -23,6 +25,8 @@ PIXEL = base64.b64encode(
         "57bfabd40000000049454e44ae426082"
     )
 ).decode()
+FILTERED = notice_of(Finished("content_filter"))
+"""Follows a text that a filter has ended, for people whose page does not show why it ends."""
 FOLLOWUPS = {"context": {"overrides": {"suggest_followup_questions": True}}}
 
 

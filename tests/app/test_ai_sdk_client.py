@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.app.guarded import BAD, guarded
-from tests.app.openai_sdk import PIXEL
+from tests.app.openai_sdk import FILTERED, PIXEL
 from tests.app.test_answers import QUESTION
 from tests.clients.ai_sdk import VERSIONS, chat
 from tests.local.running_host import RunningHost
@@ -55,7 +55,7 @@ def ended(step: dict[str, Any]) -> tuple[str, str | None, str | None]:
 
 
 @EACH
-async def test_an_answer_has_its_sources_before_the_text_and_links_that_open(
+async def test_an_answer_has_the_sources_that_it_cites_after_the_text_and_links_that_open(
     version: str, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
     openai.reply("80 % [plan", ".pdf#page=3].\n<<What is paid for glasses?>>")
@@ -63,8 +63,11 @@ async def test_an_answer_has_its_sources_before_the_text_and_links_that_open(
     assert ended(step) == ("ready", None, "stop")
     message = step["message"]
     kinds = [part["type"] for part in message["parts"]]
-    assert kinds == ["step-start", *["source-url"] * 2, "data-thoughts", "text", "data-followup-questions"]
-    plan = next(part for part in parts_of(step, "source-url") if part["sourceId"] == "plan.pdf#page=3")
+    assert kinds == ["step-start", "data-sources", "data-thoughts", "text", "source-url", "data-followup-questions"]
+    found = parts_of(step, "data-sources")[0]["data"]
+    assert {"plan.pdf#page=3", "dental.md"} == {source["sourceId"] for source in found}
+    (plan,) = parts_of(step, "source-url")
+    assert plan["sourceId"] == "plan.pdf#page=3"
     assert plan["url"] == f"{app.url}/content/plan.pdf#page=3"
     assert plan["title"] == "plan.pdf#page=3"
     assert plan["providerMetadata"] == {"switchboard": {"text": "The Standard plan pays 80 % of dental care."}}
@@ -183,7 +186,7 @@ async def test_a_filter_of_the_model_ends_the_text_with_its_reason(
     openai.reply("Half", finish_reason="content_filter")
     (step,) = await chat(version, url_of(app), send())
     assert ended(step) == ("ready", None, "content-filter")
-    assert text_of(step) == "Half"
+    assert text_of(step) == f"Half{FILTERED}"
 
 
 @EACH
@@ -360,7 +363,7 @@ BAD_BODIES: list[tuple[Any, str]] = [
     (with_part({"type": "file", "url": f"data:audio/mp3;base64,{TEXT}"}), "audio/mp3"),
     (with_part({"type": "file", "url": f"data:image/png;base64,{TEXT}"}), "image/png"),
     (with_part({"type": "file", "url": f"data:image/png;base64,{PIXEL}"}), "sees no images"),
-    (with_part(*[{"type": "file", "url": f"data:text/plain;base64,{TEXT}"}] * 11), "more than 10 files"),
+    (with_part(*[{"type": "file", "url": f"data:text/plain;base64,{TEXT}"}] * 11), "more than 10 images and files"),
     (
         {"messages": [{"role": "user", "parts": [{"type": "file", "url": f"data:,{TEXT}"}]}]},
         "The last message is empty",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.app.guarded import BAD, guarded
+from tests.app.openai_sdk import FILTERED
 from tests.app.test_answers import QUESTION
 from tests.clients.asking import Client, Seen
 from tests.local.running_host import RunningHost
@@ -147,7 +148,7 @@ async def test_a_filter_ends_the_text_with_its_reason(
 ) -> None:
     openai.reply("Half", finish_reason="content_filter")
     seen = await ask(client, app, kind)
-    assert (seen.error, seen.text, seen.finish) == ({}, "Half", "content_filter")
+    assert (seen.error, seen.text, seen.finish) == ({}, f"Half{FILTERED}", "content_filter")
 
 
 async def test_a_team_answers_in_one_text(client: Client, team: RunningHost, openai: OpenAIStandIn) -> None:

@@ -9,7 +9,7 @@ import openai as sdk
 import pytest
 
 from tests.app.guarded import BAD, guarded
-from tests.app.openai_sdk import ASKED, MODEL, PIXEL, client_of, streamed, text_of
+from tests.app.openai_sdk import ASKED, FILTERED, MODEL, PIXEL, client_of, streamed, text_of
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -220,6 +220,7 @@ async def test_a_services_fault_before_the_answer_keeps_its_status(
     with pytest.raises(sdk.RateLimitError) as limited:
         await client.chat.completions.create(model=MODEL, messages=ASKED, stream=stream)
     assert limited.value.response.headers["retry-after"] == "47"
+    assert limited.value.response.headers["x-should-retry"] == "false"
     assert limited.value.type == "rate_limit_error"
     openai.fail(400, code="content_filter")
     with pytest.raises(sdk.BadRequestError) as refused:
@@ -243,12 +244,13 @@ async def test_a_fault_amid_the_stream_is_raised_after_the_text(client: sdk.Asyn
 async def test_a_filter_of_the_model_ends_the_text_with_its_reason(
     client: sdk.AsyncOpenAI, openai: OpenAIStandIn
 ) -> None:
+    told = f"Half{FILTERED}"
     openai.reply("Half", finish_reason="content_filter")
     whole = await client.chat.completions.create(model=MODEL, messages=ASKED)
-    assert (whole.choices[0].finish_reason, whole.choices[0].message.content) == ("content_filter", "Half")
+    assert (whole.choices[0].finish_reason, whole.choices[0].message.content) == ("content_filter", told)
     openai.reply("Half", finish_reason="content_filter")
     chunks = [c async for c in await client.chat.completions.create(model=MODEL, messages=ASKED, stream=True)]
-    assert (text_of(chunks), chunks[-1].choices[0].finish_reason) == ("Half", "content_filter")
+    assert (text_of(chunks), chunks[-1].choices[0].finish_reason) == (told, "content_filter")
 
 
 async def test_what_the_guard_stops_is_no_part_of_the_text(data_dir: Path, openai: OpenAIStandIn) -> None:

@@ -11,6 +11,8 @@ import pytest
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from shared.core.fold import notice_of
+from shared.events import Finished
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import COVER, FOLLOWUPS, MODEL, PIXEL, TEAM, Cover, client_of, extra
 from tests.app.test_answers import QUESTION
@@ -284,7 +286,7 @@ async def test_a_text_that_was_cut_short_is_incomplete_and_says_why(
     async with client.responses.stream(model=MODEL, input=QUESTION) as stream:
         [last] = [event async for event in stream if event.type == "response.incomplete"]
     for answer in (whole, last.response):
-        assert (answer.status, answer.output_text) == ("incomplete", "Half")
+        assert (answer.status, answer.output_text) == ("incomplete", f"Half{notice_of(Finished(ended))}")
         assert answer.incomplete_details
         assert answer.incomplete_details.reason == reason
         assert answer.output[0].type == "message"

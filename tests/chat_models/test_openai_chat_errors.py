@@ -28,10 +28,10 @@ ERRORS: list[tuple[int, dict[str, Any], type[SwitchboardError], str]] = [
     (400, {"code": "", "inner_error": {"code": "ResponsibleAIPolicyViolation"}}, ContentFiltered, "content filter"),
     (400, {"param": "temperature", "code": "unsupported_value"}, BadRequest, "`temperature`"),
     (422, {"param": "seed"}, BadRequest, "`seed`"),
-    (400, {"param": "messages"}, Unavailable, "OPENAI_CHAT_MODEL"),
-    (400, {"param": {"a": 1}, "code": "unsupported_value"}, Unavailable, "OPENAI_CHAT_MODEL"),
-    (422, {"param": ["seed"], "code": ["unsupported_value"]}, Unavailable, "OPENAI_CHAT_MODEL"),
-    (418, {}, Unavailable, "OPENAI_CHAT_MODEL"),
+    (400, {"param": "messages"}, BadRequest, "OPENAI_CHAT_MODEL"),
+    (400, {"param": {"a": 1}, "code": "unsupported_value"}, BadRequest, "OPENAI_CHAT_MODEL"),
+    (422, {"param": ["seed"], "code": ["unsupported_value"]}, BadRequest, "OPENAI_CHAT_MODEL"),
+    (418, {}, BadRequest, "OPENAI_CHAT_MODEL"),
     (504, {}, TooSlow, "too long"),
 ]
 

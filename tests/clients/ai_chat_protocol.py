@@ -42,7 +42,7 @@ def sent_file(content_type: str, data: bytes, name: str | None = None) -> dict[s
 async def ask(
     endpoint: str, kind: str, messages: list[dict[str, Any]], *, version: str = "20240814", **options: Any
 ) -> Outcome:
-    """Let the client of this version ask; `kind` is 'answer', 'stream' or 'leave'."""
+    """Let the client of this version ask; `kind` is 'answer', 'patient', 'stream' or 'leave'."""
     process = await asyncio.create_subprocess_exec(
         NODE,
         FOLDER / "ai_chat_protocol.mjs",

@@ -186,7 +186,7 @@ CASES_OF_SDKS: list[Case] = [
             ("id", drop(0, "messageId")),
             ("sources", both(first(SOURCE), first(SOURCE))),
             ("links", put(2, "url", to="content/plan.pdf")),
-            ("sources first", put(6, to=SOURCE)),
+            ("sources apart", put(6, to=SOURCE)),
             ("follow-ups", put(6, "data", to=[1])),
         )
     ),

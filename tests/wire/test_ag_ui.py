@@ -82,7 +82,7 @@ def test_with_progress_what_a_refusal_found_is_a_last_thought(*, shows_progress:
 def test_late_thoughts_come_with_all_others_after_the_text() -> None:
     found = events("unverified", shows_thoughts=True)
     text = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
-    assert kinds(found) == ["RUN_STARTED", "sources", "thoughts", *text, "thoughts", "RUN_FINISHED"]
+    assert kinds(found) == ["RUN_STARTED", "thoughts", *text, "thoughts", "RUN_FINISHED"]
     early, late = [event.value["thoughts"] for event in found if event.type == "CUSTOM" and event.name == "thoughts"]
     assert late[:-1] == early
     assert late[-1]["title"] == "Unverified citations"

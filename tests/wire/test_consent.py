@@ -150,7 +150,7 @@ def test_parts_that_ask_for_consent_come_only_to_pages_that_know_them() -> None:
 def test_the_answer_in_ai_sdk_goes_on_with_its_message() -> None:
     given = CALL | {"state": "approval-responded", "approval": {"id": ID, "approved": True}}
     source = {"type": "source-url", "sourceId": "plan.pdf#page=3", "url": "u"}
-    begun, step, ended, *_ = records(ai_sdk(source, given), *SCENARIOS["consent_given"])
+    begun, step, _, ended, *_ = records(ai_sdk(source, given), *SCENARIOS["consent_given"])
     assert (begun["messageId"], step["type"]) == ("m1", "start-step")
     assert (ended["type"], ended["toolCallId"]) == ("tool-output-available", DROP.call_id)
     refused = records(ai_sdk(source, given), *SCENARIOS["consent_refused"])

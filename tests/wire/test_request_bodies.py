@@ -188,15 +188,15 @@ def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state
     "echoed",
     [
         {"Role": {"Label": "Assistant"}, "Items": [{"$type": "TextContent", "Text": "Bye"}, {"$type": "ImageContent"}]},
+        {"role": {"label": "Assistant"}, "items": [{"$type": "TextContent", "text": "Bye"}], "modelId": None},
         {"Role": "Assistant", "Content": "Bye", "authorRole": "USER", "content": "Bye", "Items": []},
         {"authorRole": "ASSISTANT", "content": "Bye", "metadata": None, "toolCall": None},
         {
             "role": "assistant",
             "items": [
                 {"content_type": "reasoning", "text": "Hm."},
-                {"content_type": "text", "text": "B"},
                 {"content_type": "function_call", "name": "f", "arguments": "{}"},
-                {"content_type": "text", "text": "ye"},
+                {"content_type": "text", "text": "Bye"},
             ],
         },
         {"role": "assistant", "content": "Bye"},

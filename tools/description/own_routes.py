@@ -24,6 +24,16 @@ _resume = partial(
     The answer that the chat's last question gets, from its beginning, if its request was 'resumable'.
     """,
 )
+_stop = partial(
+    Description,
+    {204: Answer("No answer is being made any more.")},
+    (Parameter("path", "id", "The chat's id, which the client made."),),
+    visible=False,
+    text="""Stop the answer of a chat.
+
+    The one that goes on after its page has left, if its request was 'resumable'.
+    """,
+)
 _WHOLE_OR_STREAM = Question(team=False, streams=False, bare="")
 
 _models = partial(
@@ -47,6 +57,8 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
     ),
     ("GET", "ai-sdk/chat/{id}/stream"): _resume(operation="resume_ai_sdk"),
     ("GET", "ai-sdk/multi-agent-chat/stream/{id}/stream"): _resume(operation="resume_ai_sdk_team"),
+    ("DELETE", "ai-sdk/chat/{id}/stream"): _stop(operation="stop_ai_sdk"),
+    ("DELETE", "ai-sdk/multi-agent-chat/stream/{id}/stream"): _stop(operation="stop_ai_sdk_team"),
     ("POST", "v1/chat/completions"): Description(
         operation="chat_completions",
         text="""Answer a conversation at OpenAI's route.
@@ -109,6 +121,14 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
         text="""Get a response.
 
         As it stands now, or as a stream.
+        """,
+    ),
+    ("GET", "v1/responses/{id}/input_items"): _response(
+        {200: Answer("The items.", _OPENAIS)},
+        (_RESPONSE_ID, Parameter("query", "order", "Default: the newest first.", values=("asc", "desc"))),
+        text="""List the input of a response.
+
+        The messages that it answers, with those before.
         """,
     ),
     ("DELETE", "v1/responses/{id}"): _response(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from shared.chat_types import Json
-from shared.errors import SwitchboardError, Unavailable
+from shared.errors import BadRequest, SwitchboardError, Unavailable
 from shared.outbound.faults import BY_STATUS, ErrorTable, Fault, Reason
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 
@@ -35,6 +35,7 @@ ERRORS = ErrorTable(
             "{name} does not accept this kind of request: check that {model_setting} names a fitting model."
         ),
     },
+    {Reason.NOT_ACCEPTED: BadRequest},  # no status after which clients ask the same again
 )
 """What differs from `faults.DEFAULTS`."""
 

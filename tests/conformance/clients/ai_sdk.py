@@ -187,9 +187,9 @@ async def _cited(backend: Backend, base: str) -> Reply:
     return await backend.get(f"content/{path.partition('#')[0]}" if content else before)
 
 
-def _sources_are_first(message: Message) -> bool:
-    kinds = [at(part, "type") for part in message.parts]
-    return "text" not in kinds or "source-url" not in kinds[kinds.index("text") :]
+def _sources_cut_no_text(message: Message) -> bool:
+    kinds = [kind for part in message.parts if (kind := at(part, "type")) in ("text", "source-url")]
+    return kinds == sorted(kinds, key=str) or kinds == sorted(kinds, key=str, reverse=True)
 
 
 def _are_links(message: Message) -> bool:
@@ -222,7 +222,9 @@ REASON = Rule[Message](
 ID = Rule[Message]("id", "The answer has an id of its own.", lambda message: is_text(message.id))
 SOURCES = Rule[Message]("sources", "Each source comes once.", _are_different)
 LINKS = Rule[Message]("links", "A source has a title, and a link that is absolute.", _are_links)
-FIRST = Rule[Message]("sources first", "Sources come before the text, which they would cut in two.", _sources_are_first)
+WHOLE = Rule[Message](
+    "sources apart", "Sources come before the text or behind it, and cut it nowhere.", _sources_cut_no_text
+)
 FOLLOWUPS = Rule[Message](
     "follow-ups",
     "Follow-up questions, if there are any, are texts.",
@@ -243,7 +245,7 @@ NOTHING = Rule[Reply](
 DOCUMENT = Rule[Reply](
     "document", "The link of a source opens.", lambda reply: reply.status == 200 and bool(reply.body)
 )
-RULES = (TEXT, ENDED, REASON, ID, SOURCES, LINKS, FIRST, FOLLOWUPS)
+RULES = (TEXT, ENDED, REASON, ID, SOURCES, LINKS, WHOLE, FOLLOWUPS)
 
 AI_SDK = Client(
     "ai-sdk",
