@@ -113,14 +113,7 @@ async def list_approvals(
 ) -> tuple[list[Approval], str | None]:
     """Return a page of the open approvals of an owner, for approvers of those of all: first those that run out first.
 
-    Args:
-        store: Keeps them.
-        decider: The reader.
-        limit: Maximum number of approvals in the page.
-        after: Where the page before ended; empty: there is none before.
-
-    Returns:
-        The approvals, and where the page ends; None: there are no more.
+    The page begins `after` the place where the one before ended, and comes with where it ends; None: it is the last.
 
     Raises:
         BadRequest: no page ends there.
@@ -218,13 +211,7 @@ async def let_rest(store: ObjectStore, run_id: str) -> State | None:
 
 
 async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> None:
-    """Close the calls that a run waited for, which was stopped.
-
-    Args:
-        store: Keeps them.
-        owner: Hash of the name of the run's owner.
-        names: Names of the calls' objects.
-    """
+    """Close the calls that a run waited for, which was stopped; `owner` is a hash, as in its state."""
     for name in names:
         call = await change_call(
             store, name, lambda call: replace(call, state="abandoned") if call.state in ("open", "claimed") else None

@@ -64,12 +64,7 @@ class Claim:
         return await read_request(self._store, self.run_id)
 
     async def keep(self, stop: Callable[[], object], leave: Callable[[], object]) -> None:
-        """Renew the claim until cancelled.
-
-        Args:
-            stop: Called when the run is to end here.
-            leave: Called when another runner has it.
-        """
+        """Renew the claim until cancelled; call `stop` when the run is to end, `leave` when another runner has it."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             with suppress(SwitchboardError):  # the store fails: others cannot take the run over now either
@@ -129,11 +124,7 @@ class Claim:
         return RunEnd.DONE
 
     async def wait(self, calls: Mapping[str, KeptCall]) -> bool:
-        """Let the run wait for a person; return whether it does, and was neither lost nor stopped meanwhile.
-
-        Args:
-            calls: What it waits for, by the names of their objects.
-        """
+        """Let the run wait for calls, by their objects; return whether it does: it may be lost or stopped meanwhile."""
         until = min(call.expires for call in calls.values())
         while not (self.is_lost or self.state.stopped or self.state.deleted):
             paused = msgspec.structs.replace(
@@ -265,13 +256,7 @@ def _ended(call: KeptCall) -> KeptCall | None:
 
 
 async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
-    """Delete what a run holds.
-
-    Args:
-        store: The store.
-        run_id: The run.
-        state: Whether to delete its state as well. Without it, a runner that has not seen the end would go on.
-    """
+    """Delete what a run holds. Without its state a runner that has not seen the end would go on."""
     names = [name async for name in store.names(f"{run_id}/") if name != f"{run_id}/state"]
     for name in names:
         await store.delete(name)

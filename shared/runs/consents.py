@@ -148,12 +148,7 @@ async def enter_chats(
 ) -> None:
     """Enter a run that waits under each name that its chat may have in the next message.
 
-    Args:
-        store: Keeps the runs.
-        run_id: The run.
-        owner: Its owner.
-        asked: Its request, with the chat that it has begun.
-        shown: What it has answered. Semantic Kernel calls a chat by the id of its first answer.
+    Semantic Kernel calls a chat by the id of its first answer, which is in what was `shown`.
     """
     names = {event.id for event in shown if isinstance(event, CompletionStarted)}
     if asked.chat.name:  # else it is entered under what was said since it began

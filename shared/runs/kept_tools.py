@@ -78,11 +78,7 @@ def tools_of(run_id: str) -> str:
 
 
 def codes_of(owner: str) -> str:
-    """Where the approvals of an owner are found by their codes, decided ones too: an answer may come twice.
-
-    Args:
-        owner: Hash of the owner's name.
-    """
+    """Where the approvals of an owner, by the hash, are found by code, decided ones too: an answer may come twice."""
     return f"codes/{owner[:32]}/"
 
 

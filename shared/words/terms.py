@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache
+from string import ascii_lowercase
 from typing import cast
 
 import apsw.unicode
@@ -34,8 +35,6 @@ _MAX_CACHED_STEMS = 65_536
 the longest words in rare scripts 105 MB."""
 _HEAD = 4
 """Letters of a word's head. With 3 unlike words share one, with 5 fewer inflections do."""
-_SHORTEST_PREFIX = 5
-"""Characters of a stem that is also searched for as a prefix; a shorter one would find too many words."""
 _ELISION = re.compile(r"[^\W\d_]{1,6}['’](?=\w{3})")
 """French and Italian words that are shortened before another, as in `l'élève` and `dell'articolo`."""
 _IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|od[pst]|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
@@ -174,11 +173,6 @@ def _stem(word: str, language: str) -> tuple[str, str]:
     return fold(stemmer(spelled(word))), stemmer(plain)
 
 
-def prefix_of(found: tuple[str, ...]) -> str | None:
-    """The shortest stem that can be a prefix, as `urlaub` of `Urlaubstage`; None if all are too short."""
-    return min((stem for stem in found if len(stem) >= _SHORTEST_PREFIX), key=len, default=None)
-
-
 def is_character(term: str) -> bool:
     """Whether a term is a single character of a script without spaces: it stands for all pairs that it is part of."""
     return _UNSPACED.fullmatch(term) is not None
@@ -194,6 +188,27 @@ def head_of(word: str) -> str | None:
         return word[0] + _REST if _MEANINGFUL.match(word) else None
     folded = fold(word)
     return folded[:_HEAD] + _REST if len(folded) > _HEAD and not folded.isdecimal() else None
+
+
+MOST_MISSPELT = 4
+"""Words of a question that are taken for typing errors: looking for what they may mean takes long."""
+_SHORTEST_MISSPELT, _LONGEST_MISSPELT, _SHORTEST_STEM = 6, 20, 5
+"""Letters of a word that may be a typing error, and of the stem that is meant: shorter ones are near to too many."""
+
+
+def one_letter_off(word: str, languages: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what a word of Latin letters may have been meant as, each with its terms.
+
+    That is one letter less, more or other, or two that changed places, but for the first, which is seldom wrong.
+    """
+    folded, near = fold(word), set[str]()
+    if folded.isascii() and folded.isalpha() and _SHORTEST_MISSPELT <= len(folded) <= _LONGEST_MISSPELT:
+        for place in range(1, len(folded) + 1):
+            before, rest = folded[:place], folded[place:]
+            near |= {before + rest[1:], before + rest[1:2] + rest[:1] + rest[2:]}
+            near |= {before + letter + kept for letter in ascii_lowercase for kept in (rest, rest[1:])}
+    found = query_terms(" ".join(sorted(near)), languages)
+    return [(one, terms) for one, terms in found if min(map(len, terms)) >= _SHORTEST_STEM]
 
 
 def index_terms(text: str, language: str, *, heads: bool = False) -> Iterator[tuple[str, ...]]:

@@ -355,3 +355,7 @@ async def test_statements_under_different_headings_are_quoted_with_these() -> No
     got = await ask("What does a specialist cost?", source)
     assert "In-network: A specialist costs 50 euros. [page.md]" in got.text
     assert "Out-of-network: A specialist costs 75 euros. [page.md]" in got.text
+
+
+async def test_a_word_one_letter_off_counts_as_the_one_that_the_sources_have() -> None:
+    assert (await ask("suglasses without perscription", EYES)).text.startswith("Sunglasses without a prescription")

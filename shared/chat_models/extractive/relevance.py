@@ -14,7 +14,7 @@ from typing import NamedTuple
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.words.stop_words import ASKING, LIGHT, STOP_WORDS, language_of, likely_language
-from shared.words.terms import head_of, index_terms, is_character, query_terms, spelled
+from shared.words.terms import MOST_MISSPELT, head_of, index_terms, is_character, one_letter_off, query_terms, spelled
 
 ENOUGH = 1.0
 """Relevance from which a statement is an answer: its share of the question is beyond what chance gives."""
@@ -101,11 +101,16 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
     languages = tuple(dict.fromkeys(one.language for one in statements))
     passages = {one.passage for one in statements}
     asked: list[tuple[SubjectWord, float, float]] = []
+    every, tries = frozenset[str]().union(*passages), MOST_MISSPELT
     for word in subject_words(question, languages).values():
-        count = sum(not passage.isdisjoint(word.terms) for passage in passages)
+        terms = word.terms
+        if tries and every.isdisjoint(terms):  # a typing error, which the search has found as well
+            near = (term for _, terms_of in one_letter_off(word.text, languages) for term in terms_of)
+            tries, terms = tries - 1, tuple(every.intersection(near)) or terms
+        count = sum(not passage.isdisjoint(terms) for passage in passages)
         rarity = rarities.get(spelled(word.text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
         weight = rarity * (_LOW_WEIGHT if spelled(word.text) in LIGHT else 1)
-        asked.append((word, weight, math.exp(-rarity)))
+        asked.append((SubjectWord(word.text, terms), weight, math.exp(-rarity)))
     total = sum(weight for _, weight, _ in asked)
     if not total:
         return list(statements)

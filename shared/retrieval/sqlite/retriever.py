@@ -228,15 +228,7 @@ Methods (SIGIR 2009); Azure AI Search uses the same value.
 
 
 def fuse(rankings: Iterable[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
-    """Fuse rankings by reciprocal rank fusion. Only the order in each ranking counts, not the scores.
-
-    Args:
-        rankings: Ids with their scores, best first.
-
-    Returns:
-        Ids with their fused scores, best first. The score is the sum of `1 / (60 + rank)`, with ranks from 1. Of equal
-        scores, the id that the earlier ranking has first comes first.
-    """
+    """Fuse rankings, best first: a score is the sum of `1 / (60 + rank)`; of equal ones the first found is first."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, (found, _) in enumerate(ranking, start=1):

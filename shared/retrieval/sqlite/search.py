@@ -17,6 +17,7 @@ from shared.retrieval.sqlite import ranking
 from shared.retrieval.sqlite.file import vector_blob
 from shared.retrieval.sqlite.ranking import AskedWord
 from shared.words.stop_words import language_of, languages_of, stop_words_in
+from shared.words.terms import MOST_MISSPELT, head_of, one_letter_off
 from shared.words.terms import words as words_of
 
 _UNSEEN = 80
@@ -50,9 +51,10 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     Of equal scores, the passage that was indexed first comes first.
     """
     sizes = msgspec.convert(db.execute(_LANGUAGES).fetchall(), list[tuple[str, int, int]])
-    words = ranking.asked_words(query.text, [language for language, _, _ in sizes])
+    languages = [language for language, _, _ in sizes]
     total = max(sum(passages for _, passages, _ in sizes), 1)
-    counts = _counts(db, words)
+    typed = ranking.asked_words(query.text, languages)
+    _correct(db, words := [*typed], languages, counts := _counts(db, typed))
     asked = ranking.weighed(words, counts, total)
     least = max(ranking.CANDIDATES_EACH * limit, ranking.LEAST_CANDIDATES)
     condition, values = _filter(query)
@@ -68,12 +70,12 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     passages = msgspec.convert(rows.fetchall(), list[tuple[int, bytes, bytes]])
     best = ranking.ranked(passages, found, asked, sum(length for _, _, length in sizes) / total, limit)
     # Among many languages every word of one is rare, and those that say little would count as much as the subject.
-    own = language_of(query.text[: ranking.LONGEST_TEXT], [language for language, _, _ in sizes])
+    own = language_of(query.text[: ranking.LONGEST_TEXT], languages)
     among = next((passages for language, passages, _ in sizes if language == own), total)
     rarities = {word.spelling: ranking.rarity_of(word, counts, among + _UNSEEN) for word in words}
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
     asked_in = languages_of(query.text[: ranking.LONGEST_TEXT])
-    is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, words, counts)
+    is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, typed, counts)
     return RankedByText(best, rarities, asked_in[0] if is_foreign else None)
 
 
@@ -91,6 +93,19 @@ _LISTED = "(SELECT value FROM json_each(:rowids))"
 
 def _json(values: Sequence[int] | Sequence[str]) -> str:
     return msgspec.json.encode(values).decode()
+
+
+def _correct(db: apsw.Connection, words: list[AskedWord], languages: Sequence[str], counts: dict[str, int]) -> None:
+    """Let each of the first words that no passage has stand for the most frequent one that is one letter off."""
+    unknown = [place for place, word in enumerate(words) if counts.keys().isdisjoint(word.terms)]
+    for place in unknown[:MOST_MISSPELT]:
+        spelling = words[place].spelling
+        near = [AskedWord(spelling, terms, head_of(one)) for one, terms in one_letter_off(spelling, languages)]
+        there = _counts(db, near)
+        meant = max(near, key=lambda one: max(there.get(term, 0) for term in one.terms), default=words[place])
+        if not there.keys().isdisjoint(meant.terms):
+            counts |= there
+            words[place] = meant
 
 
 def _counts(db: apsw.Connection, words: Sequence[AskedWord]) -> dict[str, int]:

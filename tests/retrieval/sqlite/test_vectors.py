@@ -122,6 +122,20 @@ async def test_one_stop_word_of_another_language_among_known_words_tells_none(
     assert (found.foreign, bool(found.note)) == (foreign, bool(foreign))
 
 
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("vaction", "p1"), ("vacatoin days", "p1"), ("sabatical", "p2"), ("parking", ""), ("acation", ""), ("leve", "")],
+)
+async def test_a_word_that_no_passage_has_stands_for_one_that_is_one_letter_off(
+    path: Path, query: str, found: str
+) -> None:
+    texts = {"p1": "You get twenty days of vacation.", "p2": "A sabbatical is six weeks.", "p3": "Leave the part."}
+    await fill(path, [passage(one, text) for one, text in texts.items()])
+    async with opened(path) as retriever:
+        passages = (await retriever.search(SearchQuery(query), CONTEXT)).passages
+    assert [one.id for one in passages][:1] == [found] * bool(found)
+
+
 async def test_the_words_of_another_language_do_not_count_beside_vectors(path: Path) -> None:
     embedder = HashedEmbedder()
     await fill(path, [passage(f"p{number}", text) for number, text in enumerate(_ENGLISH)], embedder)
