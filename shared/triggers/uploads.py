@@ -117,10 +117,10 @@ class Upload:
         try:
             outcome = await self._outcome()
         except SwitchboardError as error:
-            outcome = {"state": "failed", "detail": error.message}
+            outcome = {"state": "failed", "detail": error.message, "code": error.code}
         except Exception as fault:  # noqa: BLE001 (the outer edge of this answer, and log_fault logs it)
             log_fault(fault, invocation)
-            outcome = {"state": "failed", "detail": InternalError().message}
+            outcome = {"state": "failed", "detail": InternalError().message, "code": InternalError.code}
         yield encode_json(outcome) + b"\n"
 
     async def _outcome(self) -> dict[str, Json]:

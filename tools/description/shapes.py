@@ -280,6 +280,7 @@ class UploadStep(TypedDict):
     state: Annotated[str, Field(description="reading, embedding, writing; the last one: indexed or failed.")]
     name: NotRequired[str]
     detail: NotRequired[Annotated[str, Field(description="With the last state: how many passages, or why it failed.")]]
+    code: NotRequired[Annotated[str, Field(description="The error's code, where an error was the reason.")]]
 
 
 class QueuedDocument(TypedDict):

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import FilePayload, Page, expect
+from playwright.async_api import Browser, FilePayload, Page, expect
 
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import Key, taking
@@ -54,6 +54,21 @@ async def test_documents_are_uploaded_found_replaced_and_deleted(
     await page.get_by_role("button", name="Delete animals/zebra.md").click()
     await page.get_by_role("button", name="Delete for good").click()
     await expect(page.get_by_text("No document has such a name.")).to_be_visible()
+
+
+async def test_why_a_file_cannot_be_read_is_told_in_the_readers_language(browser: Browser, empty: RunningHost) -> None:
+    context = await browser.new_context(locale="de")
+    page = await context.new_page()
+    await page.goto(f"{empty.url}/#/documents")
+    broken = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"nothing")
+    await page.get_by_label("Dateien wählen").set_input_files([markdown("yak.md", "Yaks have hair."), broken])
+    told = page.get_by_role("list", name="Uploads").get_by_role("status")
+    await expect(told.nth(0)).to_have_text("im Index")
+    await expect(told.nth(1)).to_contain_text("fehlgeschlagen: Die Datei ist nicht lesbar")
+    await page.get_by_role("button", name="yak.md löschen").click()
+    await page.get_by_role("button", name="Endgültig löschen").click()
+    await expect(page.get_by_role("button", name="yak.md löschen")).to_have_count(0)
+    await context.close()
 
 
 async def test_who_may_not_write_is_offered_nothing_to_write_with(

@@ -206,6 +206,9 @@ async def test_on_paper_are_the_whole_chat_and_its_sources_alone(
     for hidden in (page.locator(".side"), box(page), answer(page).get_by_role("button", name="Copy answer")):
         await expect(hidden).to_be_hidden()
     await expect(answer(page).locator(".on-paper li")).to_have_text(["plan, page 3"])
+    asked = await page.get_by_role("heading", level=2, name=QUESTION).bounding_box()
+    assert asked
+    assert asked["x"] < 20, "a question begins where a line begins"
     height = await page.evaluate("document.documentElement.scrollHeight")
     last = await answer(page).get_by_text("Line 79.").bounding_box()
     assert last

@@ -238,9 +238,9 @@ async def test_thoughts_have_scores_and_the_prompt(page: Page, library: RunningH
         ["1", re.compile(r"plan\.pdf#page=2|glasses"), re.compile(r"^\d+\.\d+$")]
     )
     prompt = panel.get_by_role("listitem").filter(has=page.get_by_role("heading", name="Prompt"))
-    await expect(prompt.get_by_text("square brackets")).to_be_hidden()
+    await expect(prompt.get_by_text("square brackets").first).to_be_hidden()
     await prompt.get_by_text("system", exact=True).click()
-    await expect(prompt.get_by_text("square brackets")).to_be_visible()
+    await expect(prompt.get_by_text("square brackets").first).to_be_visible()
 
 
 @pytest.mark.nightly

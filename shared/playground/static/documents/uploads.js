@@ -2,7 +2,7 @@
 import { ApiError, request } from "../api/http.js";
 import { told, withoutDetails } from "../error_text.js";
 import { signal } from "../html.js";
-import { t } from "../texts.js";
+import { language, t } from "../texts.js";
 
 /** @template T @typedef {import("../types.js").Signal<T>} Signal */
 /**
@@ -79,7 +79,8 @@ async function follow(one, response) {
     for (const line of lines.filter(Boolean)) {
       const { state, detail = "", code = "" } = JSON.parse(line);
       one.state.value = state;
-      one.detail.value = code ? withoutDetails(told(detail, code)) : detail;
+      // Without a code it is the file that cannot be read; of one that is indexed the list says more.
+      one.detail.value = state === "failed" ? withoutDetails(told(detail, code || "unreadable")) : language === "en" ? detail : "";
     }
     if (done) return;
   }

@@ -110,6 +110,8 @@ function Page({ file, number, passage, cited, words, zoom }) {
         note.value = passage && !mark ? t("pdf.noPassage") : "";
         if (words.trim()) markIn(layer, words, "found");
         (mark ?? layer.querySelector("mark"))?.scrollIntoView({ block: "center", inline: "nearest" });
+        const line = /** @type {HTMLElement | null} */ (layer.querySelector(".margin"));
+        if (line) element.parentElement?.scrollTo({ left: line.offsetLeft - 12 }); // where its lines begin
       })
       .catch((error) => {
         if (!isGone) note.value = problemOf(error);
@@ -126,7 +128,7 @@ function Page({ file, number, passage, cited, words, zoom }) {
     if (words.trim().length > 1) markIn(layer, words, "found")?.scrollIntoView({ block: "nearest" });
   }, [words]);
   return html`
-    <div class="pdf-frame" tabindex="0" role="region" aria-label=${t("pdf.pageNumber", { page: String(number) })}><div class="pdf-page" ref=${place}></div></div>
+    <div class="pdf-frame" tabindex="0" role="region" aria-label=${t("pdf.pageNumber", { page: String(number) })}><div class="pdf-page" dir="ltr" ref=${place}></div></div>
     <p class="quiet small" role="status">${note.value}</p>
   `;
 }
