@@ -5,38 +5,14 @@ Source: ai-chat-protocol.
 
 from collections.abc import Mapping
 from copy import replace
-from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
+from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
-from shared.wire.context import Context, SessionState
 from shared.wire.framing import NDJSON
 from shared.wire.protocol import Protocol, Record, Shape, error_record
-
-
-class AiChatAnswer(TypedDict):
-    """A whole answer."""
-
-    message: AssistantMessage
-    context: Context
-    session_state: SessionState
-
-
-class AiChatDelta(TypedDict):
-    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
-
-    delta: TextPiece
-    context: NotRequired[Context]
-    session_state: NotRequired[SessionState]
-
-
-class AiChatExtras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    session_state: SessionState
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -64,7 +40,7 @@ AI_CHAT = Protocol(
     framing=NDJSON,
     demo_page=True,
     fails_in_stream=(ContentFiltered,),
-    shape=Shape(answer=AiChatAnswer, record=AiChatDelta, reads=AiChatExtras),
+    shape=Shape(answer="AiChatAnswer", record="AiChatDelta", reads="AiChatExtras"),
 )
 
 AI_CHAT_PAGE = replace(AI_CHAT, fails_in_stream=(SwitchboardError,), refuses_in_stream=True)

@@ -7,10 +7,9 @@ Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree
 from collections.abc import Iterable, Mapping
 from copy import replace
 from html import escape
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import TypedDict
 
 import msgspec
-from pydantic import Field
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
@@ -20,12 +19,6 @@ from shared.wire.ai_chat_records import AiChatEncoder
 from shared.wire.chat_body import parse_chat
 from shared.wire.consent import in_words
 from shared.wire.context import (
-    Context,
-    FilterOffsets,
-    FilterResults,
-    SessionState,
-    ShownContext,
-    TokenUsage,
     answer_context,
     filtered_context,
     finished_context,
@@ -36,86 +29,6 @@ from shared.wire.framing import NDJSON, encode_json
 from shared.wire.protocol import QUESTION, Protocol, Record, Shape
 
 _CHUNK = "chat.completion.chunk"
-
-
-class ChoiceMessage(TypedDict):
-    """The answer's text, in OpenAI's shape, with its context."""
-
-    content: str
-    function_call: None
-    role: Literal["assistant"]
-    tool_calls: None
-    context: ShownContext
-
-
-class ChoiceDelta(TypedDict, total=False):
-    """A piece of the answer, in OpenAI's shape."""
-
-    content: Annotated[str | None, Field(description="The next piece of the text.")]
-    function_call: None
-    role: Literal["assistant"]
-    tool_calls: None
-    context: ShownContext
-
-
-class Choice(TypedDict):
-    """The answer. There is one choice."""
-
-    message: ChoiceMessage
-    finish_reason: str | None
-    index: int
-    content_filter_results: NotRequired[FilterResults]
-    context: Context
-    session_state: SessionState
-
-
-class ChunkChoice(TypedDict):
-    """The part of the answer in one record."""
-
-    delta: ChoiceDelta
-    finish_reason: str | None
-    index: int
-    context: NotRequired[Context]
-    session_state: NotRequired[SessionState]
-    content_filter_results: NotRequired[FilterResults]
-    content_filter_offsets: NotRequired[FilterOffsets]
-
-
-_Created = Annotated[int, Field(description="When the model began, in Unix seconds.")]
-
-
-class AiChat20240128Answer(TypedDict):
-    """A whole answer."""
-
-    choices: list[Choice]
-    created: _Created
-    id: str
-    model: str
-    system_fingerprint: str | None
-    object: Literal["chat.completion"]
-    prompt_filter_results: NotRequired[FilterResults]
-    usage: TokenUsage | None
-    total_usage: NotRequired[TokenUsage]
-
-
-class AiChat20240128Chunk(TypedDict):
-    """A record of a streamed answer. The model's keys are in those after its start."""
-
-    choices: list[ChunkChoice]
-    created: NotRequired[_Created]
-    id: NotRequired[str]
-    model: NotRequired[str]
-    system_fingerprint: NotRequired[str | None]
-    object: Literal["chat.completion.chunk"]
-    prompt_filter_results: NotRequired[FilterResults]
-    usage: NotRequired[TokenUsage]
-
-
-class AiChat20240128Extras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    session_state: SessionState
-    stream: Annotated[bool | None, Field(description="Whether to stream the answer.")]
 
 
 class ErrorWithStatus(TypedDict):
@@ -273,10 +186,10 @@ AI_CHAT_2024_01_28 = Protocol(
     framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
     demo_page=True,
     shape=Shape(
-        answer=AiChat20240128Answer,
-        record=AiChat20240128Chunk,
+        answer="AiChat20240128Answer",
+        record="AiChat20240128Chunk",
         error=ErrorWithStatus,
-        reads=AiChat20240128Extras,
+        reads="AiChat20240128Extras",
         streams_on_demand=True,
         example=QUESTION | {"stream": False},
     ),

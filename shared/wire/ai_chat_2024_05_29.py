@@ -5,37 +5,13 @@ not at all, and throws the value of `error`, which has to be an object with a co
 """
 
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
-from shared.wire.ai_chat_records import AssistantMessage, DeltaEncoder, TextPiece, answer_document
+from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
-from shared.wire.context import Context, SessionState
 from shared.wire.framing import JSON_LINES
 from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
-
-
-class AiChat20240529Answer(TypedDict):
-    """A whole answer."""
-
-    message: AssistantMessage
-    context: Context
-    sessionState: NotRequired[SessionState]
-
-
-class AiChat20240529Delta(TypedDict):
-    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
-
-    delta: TextPiece
-    context: NotRequired[Context]
-    sessionState: NotRequired[SessionState]
-
-
-class AiChat20240529Extras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    sessionState: SessionState
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -62,10 +38,10 @@ AI_CHAT_2024_05_29 = Protocol(
     error=coded_error_record,
     framing=JSON_LINES,
     shape=Shape(
-        answer=AiChat20240529Answer,
-        record=AiChat20240529Delta,
+        answer="AiChat20240529Answer",
+        record="AiChat20240529Delta",
         error=ErrorObject,
-        reads=AiChat20240529Extras,
+        reads="AiChat20240529Extras",
         example=QUESTION | {"sessionState": None},
     ),
     infer=lambda body: "sessionState" in body,

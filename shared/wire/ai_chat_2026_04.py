@@ -8,45 +8,17 @@ Source: azure-search-openai-demo 3f4f43a6 (2026-04-10), docs/http_protocol.md an
 
 from collections.abc import Iterable
 from copy import replace
-from typing import Annotated, Literal, NotRequired, TypedDict
-
-from pydantic import Field
 
 from shared.chat_types import ChatRequest
 from shared.core.fold import Answer
 from shared.events import ChatEvent
-from shared.wire.ai_chat import AI_CHAT, AiChatExtras
+from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.consent import in_words
-from shared.wire.context import Context, SessionState
 from shared.wire.framing import NDJSON
 from shared.wire.protocol import Record, Shape, error_record
 
 _CONTEXT, _TEXT = "response.context", "response.output_text.delta"
-
-
-class AiChat202604Answer(TypedDict):
-    """A whole answer."""
-
-    output_text: str
-    context: Context
-    session_state: SessionState
-
-
-class ContextRecord(TypedDict):
-    """Where the answer comes from. Merge the contexts key by key."""
-
-    type: Literal["response.context"]
-    context: Context
-    session_state: NotRequired[SessionState]
-
-
-class TextRecord(TypedDict):
-    """A piece of the answer's text."""
-
-    type: Literal["response.output_text.delta"]
-    delta: Annotated[str, Field(description="The next piece of the text.")]
-    agent: NotRequired[Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]]
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
@@ -93,5 +65,5 @@ AI_CHAT_2026_04 = replace(
     encoder=_Encoder,
     fails_in_stream=(),  # this page shows the error's sentence
     framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
-    shape=Shape(answer=AiChat202604Answer, record=ContextRecord | TextRecord, reads=AiChatExtras),
+    shape=Shape(answer="AiChat202604Answer", record="ContextRecord | TextRecord", reads="AiChatExtras"),
 )

@@ -5,9 +5,6 @@ Source: ai-chat-protocol, 'Response'. `docs/protocols.md` says how open points a
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypedDict
-
-from pydantic import Field
 
 from shared import events
 from shared.chat_types import ChatRequest
@@ -25,20 +22,6 @@ from shared.wire.context import (
 )
 from shared.wire.context_encoder import ContextEncoder, ErrorRecord
 from shared.wire.protocol import BETWEEN_MESSAGES, Record
-
-
-class AssistantMessage(TypedDict):
-    """The answer's text."""
-
-    role: Literal["assistant"]
-    content: str
-
-
-class TextPiece(TypedDict, total=False):
-    """A piece of the answer's text."""
-
-    role: Literal["assistant"]
-    content: Annotated[str, Field(description="The next piece of the text.")]
 
 
 def answer_document(request: ChatRequest, answer: Answer, state: Record) -> Record:

@@ -6,16 +6,15 @@ know, and only those that have a value.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal, TypedDict, assert_never
+from typing import assert_never
 
-from pydantic import Field
 from pydantic_core import from_json
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.citations import citations_in
 from shared.errors import ContentFiltered, error_text
-from shared.wire.ai_sdk_body import MOST_PARTS, AiSdkDetails, attached, parse
+from shared.wire.ai_sdk_body import AiSdkDetails, attached, parse
 from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
@@ -238,32 +237,6 @@ def _filtered(prompt: Json, answer: Json) -> Record:
     return {key: results for key, results in found.items() if results}
 
 
-class AiSdkRequestMessage(TypedDict):
-    """A `UIMessage` in a request. `_flat` of `ai_sdk_body` checks it; this is for the OpenAPI document."""
-
-    role: Literal["user", "assistant", "system"]
-    parts: Annotated[
-        list[dict[str, Any]],
-        Field(max_length=MOST_PARTS, description="As AI SDK makes them. Files are `data:` URLs."),
-    ]
-
-
-class AiSdkKeys(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    tools: Annotated[dict[str, Any], Field(description="The page's tools by their names, with `inputSchema`.")]
-    toolChoice: Literal["auto", "none", "required"] | dict[str, Any]
-
-    id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
-    resumable: Annotated[
-        bool, Field(description="Keeps the answer: it goes on when the page leaves, and `resume` finds it again.")
-    ]
-    approvals: Annotated[
-        Literal["parts"], Field(description="Asks for consent in the parts that AI SDK has for it since version 6.")
-    ]
-    trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]
-
-
 AI_SDK = Protocol(
     name="ai-sdk",
     title="The UI message stream of Vercel's AI SDK",
@@ -280,8 +253,8 @@ AI_SDK = Protocol(
     shape=Shape(
         answer=None,
         record=described_by("[AI SDK's UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol)"),
-        reads=AiSdkKeys,
-        message=AiSdkRequestMessage,
+        reads="AiSdkKeys",
+        message="AiSdkRequestMessage",
         example={
             "id": "chat-1",
             "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": _QUESTION}]}],

@@ -76,8 +76,9 @@ class Schemas:
             self._made[id(kind)] = kind, self._make(kind)
         return dict(self._made[id(kind)][1])
 
-    def whole(self, kind: type) -> Schema:
+    def whole(self, kind: Kind) -> Schema:
         """The schema of a class that nothing refers to."""
+        kind = _named(kind) if isinstance(kind, str) else kind
         self._make(kind)
         return self.named.pop(kind.__name__)
 

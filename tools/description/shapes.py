@@ -6,6 +6,8 @@ from pydantic import Field, with_config
 
 from shared.verdicts import Rating
 from shared.wire import rai_body as bodies
+from shared.wire.ai_sdk_body import MOST_PARTS
+from shared.wire.context import Context, FilterOffsets, FilterResults, SessionState, ShownContext, TokenUsage
 from shared.wire.described import Time
 from shared.wire.history_body import ChatMode, MessageRole
 from shared.wire.protocol import ErrorText
@@ -403,3 +405,191 @@ class RunEnd(TypedDict):
 
 SafetyRecord = SafetyEvent | ErrorText
 SafetyBody = bodies.TextBody | bodies.RequestEventBody | SafetyConversation | _Items
+
+
+class AssistantMessage(TypedDict):
+    """The answer's text."""
+
+    role: Literal["assistant"]
+    content: str
+
+
+class TextPiece(TypedDict, total=False):
+    """A piece of the answer's text."""
+
+    role: Literal["assistant"]
+    content: Annotated[str, Field(description="The next piece of the text.")]
+
+
+class AiChatAnswer(TypedDict):
+    """A whole answer."""
+
+    message: AssistantMessage
+    context: Context
+    session_state: SessionState
+
+
+class AiChatDelta(TypedDict):
+    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
+
+    delta: TextPiece
+    context: NotRequired[Context]
+    session_state: NotRequired[SessionState]
+
+
+class AiChatExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+
+
+class ChoiceMessage(TypedDict):
+    """The answer's text, in OpenAI's shape, with its context."""
+
+    content: str
+    function_call: None
+    role: Literal["assistant"]
+    tool_calls: None
+    context: ShownContext
+
+
+class ChoiceDelta(TypedDict, total=False):
+    """A piece of the answer, in OpenAI's shape."""
+
+    content: Annotated[str | None, Field(description="The next piece of the text.")]
+    function_call: None
+    role: Literal["assistant"]
+    tool_calls: None
+    context: ShownContext
+
+
+class Choice(TypedDict):
+    """The answer. There is one choice."""
+
+    message: ChoiceMessage
+    finish_reason: str | None
+    index: int
+    content_filter_results: NotRequired[FilterResults]
+    context: Context
+    session_state: SessionState
+
+
+class ChunkChoice(TypedDict):
+    """The part of the answer in one record."""
+
+    delta: ChoiceDelta
+    finish_reason: str | None
+    index: int
+    context: NotRequired[Context]
+    session_state: NotRequired[SessionState]
+    content_filter_results: NotRequired[FilterResults]
+    content_filter_offsets: NotRequired[FilterOffsets]
+
+
+_Created = Annotated[int, Field(description="When the model began, in Unix seconds.")]
+
+
+class AiChat20240128Answer(TypedDict):
+    """A whole answer."""
+
+    choices: list[Choice]
+    created: _Created
+    id: str
+    model: str
+    system_fingerprint: str | None
+    object: Literal["chat.completion"]
+    prompt_filter_results: NotRequired[FilterResults]
+    usage: TokenUsage | None
+    total_usage: NotRequired[TokenUsage]
+
+
+class AiChat20240128Chunk(TypedDict):
+    """A record of a streamed answer. The model's keys are in those after its start."""
+
+    choices: list[ChunkChoice]
+    created: NotRequired[_Created]
+    id: NotRequired[str]
+    model: NotRequired[str]
+    system_fingerprint: NotRequired[str | None]
+    object: Literal["chat.completion.chunk"]
+    prompt_filter_results: NotRequired[FilterResults]
+    usage: NotRequired[TokenUsage]
+
+
+class AiChat20240128Extras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    stream: Annotated[bool | None, Field(description="Whether to stream the answer.")]
+
+
+class AiChat20240529Answer(TypedDict):
+    """A whole answer."""
+
+    message: AssistantMessage
+    context: Context
+    sessionState: NotRequired[SessionState]
+
+
+class AiChat20240529Delta(TypedDict):
+    """A record of a streamed answer. Join the texts; merge the contexts key by key."""
+
+    delta: TextPiece
+    context: NotRequired[Context]
+    sessionState: NotRequired[SessionState]
+
+
+class AiChat20240529Extras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    sessionState: SessionState
+
+
+class AiChat202604Answer(TypedDict):
+    """A whole answer."""
+
+    output_text: str
+    context: Context
+    session_state: SessionState
+
+
+class ContextRecord(TypedDict):
+    """Where the answer comes from. Merge the contexts key by key."""
+
+    type: Literal["response.context"]
+    context: Context
+    session_state: NotRequired[SessionState]
+
+
+class TextRecord(TypedDict):
+    """A piece of the answer's text."""
+
+    type: Literal["response.output_text.delta"]
+    delta: Annotated[str, Field(description="The next piece of the text.")]
+    agent: NotRequired[Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]]
+
+
+class AiSdkRequestMessage(TypedDict):
+    """A `UIMessage` in a request. `_flat` of `ai_sdk_body` checks it; this is for the OpenAPI document."""
+
+    role: Literal["user", "assistant", "system"]
+    parts: Annotated[
+        list[dict[str, Any]],
+        Field(max_length=MOST_PARTS, description="As AI SDK makes them. Files are `data:` URLs."),
+    ]
+
+
+class AiSdkKeys(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    tools: Annotated[dict[str, Any], Field(description="The page's tools by their names, with `inputSchema`.")]
+    toolChoice: Literal["auto", "none", "required"] | dict[str, Any]
+
+    id: Annotated[str, Field(description="The chat's id. If the history has a chat of it, the turn is recorded there.")]
+    resumable: Annotated[
+        bool, Field(description="Keeps the answer: it goes on when the page leaves, and `resume` finds it again.")
+    ]
+    approvals: Annotated[
+        Literal["parts"], Field(description="Asks for consent in the parts that AI SDK has for it since version 6.")
+    ]
+    trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]
