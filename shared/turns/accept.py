@@ -136,8 +136,9 @@ def accept(
     )
 
 
-_PHRASE = re.compile(r"\s*(approve|decline)\s+([a-z0-9]{4,6})\s*", re.IGNORECASE)
-"""The decision that a person writes in a front end without buttons for it."""
+_AROUND = r"""[\s"'`´‘’“”„‚«»‹›*_.,!]*"""
+_PHRASE = re.compile(rf"{_AROUND}(approve|decline)\s+([a-z0-9]{{4,6}})(?:{_AROUND}please)?{_AROUND}", re.IGNORECASE)
+"""The decision that a person writes in a front end without buttons, with what phones and copies put around it."""
 
 
 def _phrase(request: ChatRequest) -> tuple[Decision, ...]:

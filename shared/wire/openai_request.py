@@ -3,6 +3,7 @@
 Source: OpenAI API reference, `response_format` and `text.format`; its guide 'Structured model outputs'.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from copy import replace
 from typing import Annotated, Any, Literal
@@ -37,6 +38,15 @@ _TASKS = (
 
 Sources: Open WebUI 0.12.4, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`.
 """
+_TITLE_OF_CHAT = re.compile(
+    r"\s*(?:please\s+)?(?:generate|create|write|provide|suggest|give)\b[^.\n?]{0,60}\btitle\b[^.\n?]{0,40}"
+    r"\b(?:(?:our|this|the)\s+(?:conversation|discussion)|(?:our|this)\s+(?:chat|thread))\b",
+    re.IGNORECASE,
+)
+"""How others ask for a title of a chat, such as NextChat."""
+_TITLING = re.compile(r"\btitl(?:e|es|ing)\b", re.IGNORECASE)
+_LONGEST_TITLE = 64
+"""Tokens: who wants no more of an answer, by a system message that speaks of a title, wants a title (chat-ui)."""
 _TOOLS, _TOOL_PROMPTS = "Available Tools: ", ("Query: ", "History:\n")
 """How Open WebUI's system message and prompt begin where it asks which of its own tools to call.
 
@@ -98,7 +108,7 @@ def request_of(
         overrides = replace(overrides, temperature=keys.temperature)
     if form:
         overrides = replace(overrides, suggest_followup_questions=False)
-    is_task = bool(request.messages) and _is_task(request)
+    is_task = bool(request.messages) and _is_task(request, body)
     return replace(
         request.in_conversation(None) if is_task else request,
         overrides=overrides,
@@ -133,13 +143,16 @@ def with_tools(
     return request if request.is_task else replace(request, tools=tools, tool_choice=replace(how, is_offer=is_offer))
 
 
-def _is_task(request: ChatRequest) -> bool:
+def _is_task(request: ChatRequest, body: Mapping[str, Json]) -> bool:
     """Whether the front end asks for itself. Such a message is not for the documents, and no part of the chat."""
     first, question = request.messages[0], request.question
     asks_for_tools = (
         first.role is Role.SYSTEM and first.content.startswith(_TOOLS) and question.startswith(_TOOL_PROMPTS)
     )
-    return asks_for_tools or question.startswith(_TASKS)
+    most = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("max_output_tokens")
+    is_short = isinstance(most, int) and most <= _LONGEST_TITLE
+    wants_title = is_short and first.role is Role.SYSTEM and _TITLING.search(first.content) is not None
+    return asks_for_tools or wants_title or question.startswith(_TASKS) or bool(_TITLE_OF_CHAT.match(question))
 
 
 def models_of(agents: Sequence[str]) -> list[str]:

@@ -197,6 +197,21 @@ async def test_a_chat_in_text_asks_for_a_phrase(acting: Acting, approved: bool) 
             await client.chat.completions.create(model=MODEL, messages=messages)
 
 
+@pytest.mark.parametrize("written", ["{}.", "`{}`", "„{}“", " {} please!", "*{}*"])
+async def test_a_phrase_counts_as_phones_and_copies_write_it(acting: Acting, written: str) -> None:
+    acting.will_ask()
+    async with client_of(acting.host) as client:
+        messages: list[Any] = [{"role": "user", "content": ASKED}]
+        paused = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0].message
+        approve = ((paused.model_extra or {})["context"]["followup_questions"])[0]
+        acting.model.reply(SAID[True])
+        told = written.format(approve.capitalize())
+        messages += [{"role": "assistant", "content": paused.content}, {"role": "user", "content": told}]
+        ended = await client.chat.completions.create(model=MODEL, messages=messages)
+    assert (ended.choices[0].message.content or "").endswith(SAID[True])
+    assert acting.has_run(approved=True)
+
+
 @pytest.mark.parametrize("action", ["accept", "decline", "uncheck"])
 async def test_an_mcp_client_asks_its_user(acting: Acting, action: str) -> None:
     asked: list[str] = []

@@ -33,6 +33,9 @@ LIBRECHAT = [
 ]
 """The same. Source: danny-avila/agents, `src/utils/title.ts`."""
 
+NEXTCHAT = ["Please generate a four to five word title summarizing our conversation without any lead-in, punctuation"]
+"""The same. Source: ChatGPTNextWeb/NextChat at 706a18b, `app/locales/en.ts`."""
+
 
 async def done(
     client: sdk.AsyncOpenAI, openai: OpenAIStandIn, messages: list[ChatCompletionMessageParam], model: str = MODEL
@@ -48,7 +51,7 @@ async def done(
 
 
 @pytest.mark.parametrize("model", [MODEL, TEAM, "switchboard-Writer"])
-@pytest.mark.parametrize("task", [*OPEN_WEBUI, *LIBRECHAT])
+@pytest.mark.parametrize("task", [*OPEN_WEBUI, *LIBRECHAT, *NEXTCHAT])
 async def test_a_task_of_the_front_end_is_done_without_a_search_and_by_the_model_alone(
     client: sdk.AsyncOpenAI, openai: OpenAIStandIn, task: str, model: str
 ) -> None:
@@ -73,3 +76,21 @@ async def test_a_task_is_no_part_of_a_kept_chat() -> None:
 
     assert chat_of("Teeth?") == "chat-1"
     assert chat_of("### Task:\nGenerate a concise title") is None
+
+
+@pytest.mark.parametrize(
+    ("system", "question", "most", "is_task"),
+    [
+        ("You make a short title of a chat.", "How many days of vacation?", 24, True),  # HuggingFace chat-ui
+        ("You make a short title of a chat.", "How many days of vacation?", None, False),
+        ("You answer briefly.", "How many days of vacation?", 24, False),
+        ("You answer briefly.", "What is the title of the plan?", None, False),
+        ("You answer briefly.", "Give me the title of the page about the chat policy.", None, False),
+    ],
+)
+async def test_a_title_is_known_by_its_shape_and_no_question_is_taken_for_one(
+    system: str, question: str, most: int | None, *, is_task: bool
+) -> None:
+    messages: list[Json] = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+    asked = parse({"model": MODEL, "messages": messages, "max_tokens": most})
+    assert asked.is_task is is_task
