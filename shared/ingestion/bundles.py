@@ -14,7 +14,6 @@ from pathlib import PurePosixPath
 
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.errors import SwitchboardError
-from shared.ingestion.comparison import ComparedFile
 from shared.ingestion.document import (
     LoadedDocument,
     Origin,
@@ -24,7 +23,7 @@ from shared.ingestion.document import (
     read_passages,
     read_plain_texts,
 )
-from shared.ingestion.folder import read_file
+from shared.ingestion.folder import FoundFile, read_file
 from shared.reading import UnreadableError
 from shared.reading.sandbox import PLAIN_TEXT
 
@@ -59,9 +58,9 @@ type Reading = ReadFile | Exception
 """A file of a folder, or why it was not read."""
 
 
-async def bundles_of(files: AsyncGenerator[ComparedFile], target: Target) -> AsyncGenerator[list[ComparedFile]]:
+async def bundles_of(files: AsyncGenerator[FoundFile], target: Target) -> AsyncGenerator[list[FoundFile]]:
     """Divide files into bundles, in order. Only small files of plain text, which need no service, share one."""
-    bundle: list[ComparedFile] = []
+    bundle: list[FoundFile] = []
     size = 0
     async for found in files:
         is_small = found.size <= _MAX_BUNDLE_BYTES and _is_plain(found.sourcefile, target) and not target.embedder
@@ -75,8 +74,8 @@ async def bundles_of(files: AsyncGenerator[ComparedFile], target: Target) -> Asy
 
 
 async def read_ahead(
-    bundles: AsyncGenerator[Sequence[ComparedFile]], target: Target
-) -> AsyncGenerator[tuple[Sequence[ComparedFile], asyncio.Task[list[Reading]]]]:
+    bundles: AsyncGenerator[Sequence[FoundFile]], target: Target
+) -> AsyncGenerator[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]]:
     """Yield each bundle with the task that reads it, in order, while the next ones are read already.
 
     Only reading goes ahead: entries get into the index in the order of the files, whatever takes longer.
@@ -85,7 +84,7 @@ async def read_ahead(
         bundles: The files.
         target: Where they go.
     """
-    tasks: deque[tuple[Sequence[ComparedFile], asyncio.Task[list[Reading]]]] = deque()
+    tasks: deque[tuple[Sequence[FoundFile], asyncio.Task[list[Reading]]]] = deque()
     try:
         while True:
             while len(tasks) < _MAX_BUNDLES_AHEAD and (bundle := await anext(bundles, None)):
@@ -104,7 +103,7 @@ def _is_plain(name: str, target: Target) -> bool:
     return target.sandbox.keeps_readers and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
 
 
-async def _read(bundle: Sequence[ComparedFile], target: Target) -> list[Reading]:
+async def _read(bundle: Sequence[FoundFile], target: Target) -> list[Reading]:
     """Read the files of a bundle, and the passages of those that are new or changed."""
     copies = [await _copy(found.sourcefile, target) if found.is_stored else None for found in bundle]
     loaded = await asyncio.to_thread(lambda: [*map(partial(_load, target), bundle, copies)])
@@ -132,7 +131,7 @@ async def _copy(name: str, target: Target) -> StoredDocument | SwitchboardError 
         return fault
 
 
-def _load(target: Target, found: ComparedFile, copy: StoredDocument | SwitchboardError | None) -> Reading:
+def _load(target: Target, found: FoundFile, copy: StoredDocument | SwitchboardError | None) -> Reading:
     """Load a file, and compute the fingerprint of its entry."""
     if isinstance(copy, SwitchboardError):
         return copy

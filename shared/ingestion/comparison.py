@@ -10,7 +10,6 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -41,22 +40,6 @@ _TOTAL = (
     "(SELECT count(*) FROM gone WHERE known LIKE ? || ':%')"
 )
 _TWIN = "has the same name as another but for how its accents are encoded; rename one."
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedFile:
-    """A file of a folder, and what is there of its document."""
-
-    path: Path
-    """The file."""
-    sourcefile: str
-    """The document's name."""
-    size: int
-    """Bytes of the file when it was listed."""
-    known: str | None
-    """The fingerprint that the index has."""
-    is_stored: bool
-    """Whether the store has a document of this name."""
 
 
 class Comparison:
@@ -134,11 +117,11 @@ class Comparison:
         async for (name,) in self._rows("SELECT name FROM to_do ORDER BY known IS NULL, name"):
             yield name
 
-    async def files(self) -> AsyncGenerator[ComparedFile]:
+    async def files(self) -> AsyncGenerator[FoundFile]:
         """Yield the files of the folder."""
         query = "SELECT listed, name, size, known, is_stored FROM to_do ORDER BY name"
         async for path, name, size, known, is_stored in self._rows(query):
-            yield ComparedFile(Path(os.fsdecode(path)), name, size, known, bool(is_stored))
+            yield FoundFile(Path(os.fsdecode(path)), name, size, known, bool(is_stored))
 
     async def run[T](self, work: Callable[[], T]) -> T:
         """Do a part of the work in a thread.

@@ -28,6 +28,10 @@ class FoundFile:
     """Its path below the folder, see `sourcefile_of`."""
     size: int
     """Its bytes when it was listed."""
+    known: str | None = None
+    """The fingerprint that the index has of its document."""
+    is_stored: bool = False
+    """Whether the store has a document of this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def list_folder(
             with os.scandir(current) as entries:
                 for entry in entries:
                     path = current / entry.name
-                    if entry.name.startswith(".") or path in ignored:
+                    if entry.name.startswith((".", "~$")) or path in ignored:  # `~$` begins the lock files of Office
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(path)

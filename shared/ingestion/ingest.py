@@ -16,7 +16,7 @@ from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.bundles import ReadFile, Reading, bundles_of, read_ahead
 from shared.ingestion.changes import delete, finish, ingest_stored
-from shared.ingestion.comparison import ComparedFile, Comparison, comparing, together
+from shared.ingestion.comparison import Comparison, comparing, together
 from shared.ingestion.document import Origin, Target, entry_of, indexed, is_from
 from shared.ingestion.folder import FoundFile, not_indexed
 from shared.reading import UnreadableError
@@ -151,7 +151,7 @@ async def finish_all(target: Target) -> list[FileReport]:
     return reports
 
 
-async def _ingest_bundle(readings: Iterable[tuple[ComparedFile, Reading]], target: Target) -> list[FileReport]:
+async def _ingest_bundle(readings: Iterable[tuple[FoundFile, Reading]], target: Target) -> list[FileReport]:
     """Index the files of a bundle that are new or changed. Whatever goes wrong is reported as the failure of a file."""
     done = [await _prepared(found, reading, target) for found, reading in readings]
     written = iter(await _write([one.entry for one in done if isinstance(one, _Prepared)], target))
@@ -166,7 +166,7 @@ class _Prepared(NamedTuple):
     """Its copy in the store."""
 
 
-async def _prepared(found: ComparedFile, reading: Reading, target: Target) -> _Prepared | FileReport:
+async def _prepared(found: FoundFile, reading: Reading, target: Target) -> _Prepared | FileReport:
     """Prepare the entry of a file, if it needs a new one."""
     name, fault = found.sourcefile, reading
     if isinstance(reading, ReadFile):

@@ -5,7 +5,7 @@ dates are recognized by the library that reads the cells.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 
 _BUILT_IN = {
@@ -39,22 +39,8 @@ _MOST_DECIMALS = 30
 """Source: Excel's limit for decimal places."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Format:
-    """One section of a format: how numbers of one sign are shown."""
-
-    before: str
-    after: str
-    digits: int
-    """Digits before the point, at least."""
-    decimals: int
-    """Digits after the point."""
-    fixed: int
-    """Those of them that are shown even if they are 0."""
-    grouped: bool
-    """Whether thousands are separated."""
-    factor: float
-    """What the number is multiplied by: 100 for percent."""
+type _Section = Callable[[float], str]
+"""One section of a format: shows numbers of one sign."""
 
 
 def shown_number(value: float, code: str) -> str:
@@ -74,12 +60,7 @@ def shown_number(value: float, code: str) -> str:
         section = sections[2]
     if section is None:
         return plain_number(value)
-    number = f"{abs(value) * section.factor:{',' if section.grouped else ''}.{section.decimals}f}"
-    whole, _, decimals = number.partition(".")
-    decimals = decimals[: section.fixed] + decimals[section.fixed :].rstrip("0")
-    whole = whole.rjust(section.digits, "0") if section.digits else whole.lstrip("0")
-    sign = "-" if value < 0 and any(digit in "123456789" for digit in number) else ""
-    return f"{sign}{section.before}{whole}{'.' if decimals else ''}{decimals}{section.after}".strip()
+    return section(value)
 
 
 def plain_number(value: float) -> str:
@@ -99,7 +80,7 @@ def format_code(number: int, written: dict[int, str]) -> str | None:
 
 
 @cache
-def _sections(code: str) -> tuple[_Format | None, ...] | None:
+def _sections(code: str) -> tuple[_Section | None, ...] | None:
     """The sections of a format; None if the first one is not covered."""
     if len(code) > _LONGEST_CODE:
         return None
@@ -108,7 +89,7 @@ def _sections(code: str) -> tuple[_Format | None, ...] | None:
     return sections if sections[0] else None
 
 
-def _section(code: str) -> _Format | None:
+def _section(code: str) -> _Section | None:
     if _NOT_COVERED.search(LITERAL.sub("", code)):
         return None
     texts = ["", ""]
@@ -124,12 +105,16 @@ def _section(code: str) -> _Format | None:
     whole, _, decimals = number.partition(".")
     scale = len(whole) - len(whole.rstrip(",")) if not decimals else 0
     before, after = texts
-    return _Format(
-        before=before,
-        after=after,
-        digits=whole.count("0"),
-        decimals=min(len(decimals), _MOST_DECIMALS),
-        fixed=decimals.count("0"),
-        grouped="," in whole.rstrip(","),
-        factor=(100.0 if "%" in before + after else 1.0) / 1000.0**scale,
-    )
+    most, fixed = min(len(decimals), _MOST_DECIMALS), decimals.count("0")
+    grouped, least = "," if "," in whole.rstrip(",") else "", whole.count("0")
+    factor = (100.0 if "%" in before + after else 1.0) / 1000.0**scale
+
+    def show(value: float) -> str:
+        shown = f"{abs(value) * factor:{grouped}.{most}f}"
+        digits, _, rest = shown.partition(".")
+        rest = rest[:fixed] + rest[fixed:].rstrip("0")
+        digits = digits.rjust(least, "0") if least else digits.lstrip("0")
+        sign = "-" if value < 0 and any(digit in "123456789" for digit in shown) else ""
+        return f"{sign}{before}{digits}{'.' if rest else ''}{rest}{after}".strip()
+
+    return show

@@ -1,8 +1,9 @@
 """PDF to pages of text, and pages as images, by PDFium."""
 
+import ctypes
 import math
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
 from itertools import groupby
@@ -32,13 +33,17 @@ _ANGLES_SAMPLED = 200
 _NEARLY_ALL = 0.8
 """Share of a page's text in the same direction from which it is the direction of the page."""
 
+type _Place = Callable[[float, float], tuple[float, float]]
+
 
 def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Read all pages of a PDF, numbered physically from 1, those without text too."""
     lines: list[list[Line]] = []
     blank: list[bool] = []
+    typed: list[list[str]] = []
     characters = 0
     with _opened(data) as document:
+        document.init_forms()
         check_limit(len(document), limits.pages, "pages")
         for index in range(len(document)):
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
@@ -46,8 +51,30 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
                 check_limit(characters, limits.pdf_characters, "characters")
                 lines.append(_lines(page, text_page))
                 blank.append(raw.FPDFPage_CountObjects(page) == 0)
-    texts = layout(lines)
+                typed.append([*_typed_onto(page)])
+    texts = ("\n\n".join(filter(None, (text, *added))) for text, added in zip(layout(lines), typed, strict=True))
     return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
+
+
+def _typed_onto(page: PdfPage) -> Iterator[str]:
+    """The notes on a page, and the values of its form fields, each with the name of the field."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        note = raw.FPDFPage_GetAnnot(page, index)
+        kind = raw.FPDFAnnot_GetSubtype(note)
+        if kind == raw.FPDF_ANNOT_WIDGET and page.formenv:
+            value = _text_of(raw.FPDFAnnot_GetFormFieldValue, page.formenv, note)
+            if value not in ("", "Off"):
+                yield f"{_text_of(raw.FPDFAnnot_GetFormFieldName, page.formenv, note)}: {value}"
+        elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
+            yield _text_of(raw.FPDFAnnot_GetStringValue, note, b"Contents")
+        raw.FPDFPage_CloseAnnot(note)
+
+
+def _text_of(get: Callable[..., int], *of: object) -> str:
+    size = get(*of, None, 0)
+    text = ctypes.create_string_buffer(size)
+    get(*of, ctypes.cast(text, ctypes.POINTER(ctypes.c_ushort)), size)
+    return text.raw[:size].decode("utf-16-le", "replace").rstrip("\0").strip()
 
 
 def times_of_pdf(data: bytes) -> list[str]:
@@ -107,28 +134,15 @@ def _to_jpeg(page: PdfPage) -> bytes:
 
 def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
     """The visible lines of a page, in the order of the file, with a line for each row of a table."""
-    rotation = _Rotation(_quarter_turns(text_page), *page.get_mediabox())
-    lines = [[_word(text_page, characters, rotation) for characters in _words(run)] for run in _runs(text_page)]
-    return lines_of(find_tables(lines, *ruling_lines(page, rotation.point)), rotation.height)
+    left, bottom, right, top = page.get_mediabox()
+    quarters = _quarter_turns(text_page)
 
+    def place(x: float, y: float) -> tuple[float, float]:
+        """Where a point is once the text runs from left to right: a page may be shown turned."""
+        return ((x - left, y - bottom), (y - bottom, right - x), (right - x, top - y), (top - y, x - left))[quarters]
 
-class _Rotation:
-    """Turns places on a page whose text does not run from left to right, as on pages that are shown turned.
-
-    It is made of the quarter turns of the text, against the clock, and of the page's box.
-    """
-
-    def __init__(self, quarters: int, left: float, bottom: float, right: float, top: float) -> None:
-        self._quarters = quarters
-        self._box = (left, bottom, right, top)
-        self.height = right - left if quarters % 2 else top - bottom
-
-    def point(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point is once the text runs from left to right."""
-        left, bottom, right, top = self._box
-        return ((x - left, y - bottom), (y - bottom, right - x), (right - x, top - y), (top - y, x - left))[
-            self._quarters
-        ]
+    lines = [[_word(text_page, characters, place) for characters in _words(run)] for run in _runs(text_page)]
+    return lines_of(find_tables(lines, *ruling_lines(page, place)), right - left if quarters % 2 else top - bottom)
 
 
 def _quarter_turns(text_page: PdfTextPage) -> int:
@@ -163,10 +177,10 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     return [[*word] for is_space, word in parted if not is_space]
 
 
-def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], rotation: _Rotation) -> Word:
+def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], place: _Place) -> Word:
     units = "".join(chr(code) for _, code in characters)
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
-    corners = [rotation.point(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
+    corners = [place(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
     return Word(
         units.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
         min(x for x, _ in corners),

@@ -8,7 +8,9 @@ from copy import replace
 from functools import partial
 from importlib import import_module
 from itertools import groupby
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 from shared.reading import NoTextError, Page, ReadDocument, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
@@ -24,6 +26,11 @@ SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
 _INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml"}
 """Formats that are not read, each with the one to save such files in."""
+PLAIN_FORMATS = (
+    *(".adoc", ".json", ".jsonl", ".log", ".rst", ".srt", ".tex", ".vtt", ".xml", ".yaml", ".yml"),
+    *(".c", ".cpp", ".cs", ".go", ".java", ".js", ".ps1", ".py", ".rs", ".sh", ".sql", ".ts"),
+)
+"""Transcripts, data, markup and source code, which are read as the text that they are."""
 _SUFFIXES_WITH_PAGES = frozenset({".tif", ".tiff"})
 """Scans with numbered pages. For other images the citation is the image itself."""
 _LONGEST_NOTE = 500
@@ -234,6 +241,13 @@ def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Pag
     return [Page(decode(data, charset))]
 
 
+def _read_notebook(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:
+    check_limit(len(data), limits.markup_bytes, "bytes of JSON")
+    cells: list[dict[str, Any]] = msgspec.json.decode(decode(data, charset))["cells"]
+    left_out = ("results of cells",) if any(cell.get("outputs") for cell in cells) else ()
+    return [Page("\n\n".join("".join(cell["source"]) for cell in cells), left_out=left_out)]
+
+
 def _read_delimited(data: bytes, charset: str | None, limits: ReadLimits, delimiter: str | None = None) -> list[Page]:
     check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
     return [Page(read_delimited(decode(data, charset), delimiter, limits))]
@@ -253,15 +267,16 @@ READERS: dict[str, _ReadFormat] = {
     ".pdf": _late("pdf", "read_pdf"),
     **dict.fromkeys((".md", ".markdown"), _read_text),
     **dict.fromkeys((".html", ".htm"), _late("markup", "read_html")),
-    ".txt": _read_text,
+    **dict.fromkeys((".txt", *PLAIN_FORMATS), _read_text),
     ".docx": _late("word", "read_docx"),
     **dict.fromkeys((".pptx", ".pptm"), _late("slides", "read_slides")),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), _late("workbooks", "read_workbook")),
     **dict.fromkeys((".odt", ".odp", ".ods"), _late("open_document", "read_open_document")),
+    ".ipynb": _read_notebook,
     ".csv": _read_delimited,
     ".tsv": partial(_read_delimited, delimiter="\t"),
     ".epub": _late("markup", "read_epub"),
-    ".eml": _late("mail", "read_mail"),
+    **dict.fromkeys((".eml", ".mht", ".mhtml"), _late("mail", "read_mail")),
     ".rtf": _late("plain_text", "read_rtf"),
 }
 """The reader of each file suffix."""

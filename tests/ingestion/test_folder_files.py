@@ -42,6 +42,7 @@ async def test_links_out_are_skipped_and_links_within_are_read(place: Workplace,
 async def test_hidden_files_are_ignored_and_unknown_formats_are_skipped(place: Workplace) -> None:
     place.write("a.MD", "Text.")
     place.write(".hidden.md", "Text.")
+    place.write("~$a.docx", "A lock file of Office.")
     place.write(".git/b.md", "Text.")
     place.write("music.mp3", "ID3")
     os.mkfifo(place.docs / "pipe.txt")

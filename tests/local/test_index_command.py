@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from azure.storage.blob.aio import ContainerClient
 
+from shared.reading.readers import readable_suffixes
 from shared.retrieval.sqlite.index import SqliteIndex
 from tests.hostile.files import nested_pdf
 from tests.kinds import one_in
@@ -26,12 +27,7 @@ from tests.stand_ins.azurite import Azurite
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "tests" / "reading" / "files"
 SAMPLES = ROOT / "samples" / "documents"
-FORMATS = (
-    ".pdf, .md, .markdown, .html, .htm, .txt, .docx, .pptx, .pptm, .xlsx, .xlsm, .xls, .odt, .odp, .ods, .csv, .tsv, "
-    ".epub, .eml, .rtf"
-)
-
-
+FORMATS = ", ".join(readable_suffixes(recognized=False))
 COMMANDS = ForkServer(sys.executable, "-W", "error", modules=("local.index_command",))
 
 

@@ -203,3 +203,54 @@ def test_of_two_forms_of_an_email_the_one_that_says_it_is_read(plain: str, page:
     parts = (f"--b\nContent-Type: text/{kind}\n\n{text}\n" for kind, text in (("plain", plain), ("html", page)))
     mail = f"From: a@example.com\nContent-Type: multipart/alternative; boundary=b\n\n{''.join(parts)}--b--\n"
     assert read_pages(mail.encode(), ".eml")[0].text.split("\n\n", 2)[2] == shown
+
+
+def pdf(*notes: str) -> bytes:
+    """A page that says "Surname:", with these annotations."""
+    named = " ".join(f"{number} 0 R" for number in range(5, 5 + len(notes)))
+    fonts = "<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    objects = [
+        f"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [{named}] >> >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Annots [{named}] /Resources {fonts} >>",
+        "<< /Length 43 >>\nstream\nBT /F1 11 Tf 72 720 Td (Surname:) Tj ET    \nendstream",
+        *(f"<< /Type /Annot /Rect [150 698 300 714] {note} >>" for note in notes),
+    ]
+    body = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, 1))
+    return f"%PDF-1.7\n{body}trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n%%EOF\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("note", "text"),
+    [
+        ("/Subtype /Widget /FT /Tx /T (surname) /V (Halvorsen)", "surname: Halvorsen"),
+        ("/Subtype /Widget /FT /Tx /T (surname)", ""),
+        ("/Subtype /Widget /FT /Btn /T (member) /V /Yes /AS /Yes", "member: Yes"),
+        ("/Subtype /Widget /FT /Btn /T (member) /V /Off /AS /Off", ""),
+        ("/Subtype /FreeText /Contents (Approved on 3 March)", "Approved on 3 March"),
+        ("/Subtype /Text /Contents <FEFF00FC>", "ü"),
+        ("/Subtype /Link /Contents (where it leads)", ""),
+    ],
+)
+def test_what_was_typed_onto_a_page_of_a_pdf_is_read(note: str, text: str) -> None:
+    assert read_pages(pdf(note), ".pdf")[0].text == f"Surname:\n\n{text}".strip()
+
+
+@pytest.mark.parametrize("suffix", [".vtt", ".srt", ".rst", ".adoc", ".json", ".yaml", ".xml", ".log", ".py", ".tex"])
+def test_formats_of_text_are_read_as_they_are(suffix: str) -> None:
+    text = "00:01:02 <v Ann>The roof costs 9,400 euros."
+    assert read_pages(text.encode(), suffix)[0].text == text
+
+
+def test_of_a_notebook_the_cells_are_read_and_the_results_are_named() -> None:
+    cells = '[{"source": ["# Fees\\n", "In euros."]}, {"source": "fee = 9", "outputs": [{"data": {"x": "iVBO"}}]}]'
+    (page,) = read_pages(f'{{"cells": {cells}}}'.encode(), ".ipynb")
+    assert (page.text, page.left_out) == ("# Fees\nIn euros.\n\nfee = 9", ("results of cells",))
+
+
+def test_a_saved_page_is_read_and_its_pictures_are_named() -> None:
+    parts = "--b\nContent-Type: text/html\n\n<p>Open at 8.</p>\n--b\nContent-Type: image/png\n\nx\n--b--\n"
+    saved = f"From: <Saved by a browser>\nSubject: Hours\nContent-Type: multipart/related; boundary=b\n\n{parts}"
+    (page,) = read_pages(saved.encode(), ".mht")
+    assert page.text.endswith("Open at 8.")
+    assert page.left_out == ("image/png",)
