@@ -9,18 +9,7 @@ from dataclasses import dataclass
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
-from shared.guard import (
-    NO_MODEL,
-    AnalysisResult,
-    Api,
-    Buffer,
-    Completion,
-    Finding,
-    Place,
-    SafetyEvent,
-    Side,
-    Watermark,
-)
+from shared import guard
 from shared.guard.rai import rai_pb2 as pb
 
 SERVICE = pb.DESCRIPTOR.services_by_name["ResponsibleAI"].full_name
@@ -59,7 +48,7 @@ class Stop:
     """Stop the analysis."""
 
 
-type ClientMessage = PolicyName | InlinePolicy | Buffer | Commit | Stop
+type ClientMessage = PolicyName | InlinePolicy | guard.Buffer | Commit | Stop
 
 
 LARGEST_EVENT = 64 * 1024
@@ -86,7 +75,7 @@ def encode_request(message: ClientMessage) -> bytes:
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_name=name)
             case InlinePolicy(policy):
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=policy)
-            case Buffer(side, api, payload):
+            case guard.Buffer(side, api, payload):
                 raw = pb.AOAIRawBuffer(api_name=API_NUMBERS[api], source=SOURCE_NUMBERS[side], payload=payload)
                 request = pb.AnalyzeBySafetyPolicyRequest(aoaiRawBuffer=raw)
             case Commit():
@@ -99,7 +88,7 @@ def encode_request(message: ClientMessage) -> bytes:
         raise MalformedMessage("This message cannot be written.") from None
 
 
-def decode_response(data: bytes) -> SafetyEvent:
+def decode_response(data: bytes) -> guard.SafetyEvent:
     """Decode an event of the service, of which every byte has to be understood: what is not may be a block.
 
     Raises:
@@ -121,9 +110,9 @@ def decode_response(data: bytes) -> SafetyEvent:
             return _result(response.analysisResult)
         case "watermark":
             mark = response.watermark
-            return Watermark(_place(mark.sourceType, mark.messageId, mark.contentIndex), _offset(mark.offset))
+            return guard.Watermark(_place(mark.sourceType, mark.messageId, mark.contentIndex), _offset(mark.offset))
         case "completion" if response.completion.end_reason:
-            return Completion(response.completion.end_reason, response.completion.error_description)
+            return guard.Completion(response.completion.end_reason, response.completion.error_description)
         case "completion":
             raise MalformedMessage("A completion has no end reason.")
         case _:
@@ -146,17 +135,17 @@ def read_policy(document: bytes) -> InlinePolicy:
 
 
 API_NUMBERS = {
-    Api.COMPLETION: pb.API_NAME_COMPLETION,
-    Api.CHAT_COMPLETION: pb.API_NAME_CHATCOMPLETION,
-    Api.REALTIME: pb.API_NAME_REALTIME,
-    Api.IMAGE_GENERATION: pb.API_NAME_IMAGE_CREATE,
+    guard.Api.COMPLETION: pb.API_NAME_COMPLETION,
+    guard.Api.CHAT_COMPLETION: pb.API_NAME_CHATCOMPLETION,
+    guard.Api.REALTIME: pb.API_NAME_REALTIME,
+    guard.Api.IMAGE_GENERATION: pb.API_NAME_IMAGE_CREATE,
 }
 
-SOURCE_NUMBERS = {Side.PROMPT: pb.SOURCE_PROMPT, Side.COMPLETION: pb.SOURCE_COMPLETION}
+SOURCE_NUMBERS = {guard.Side.PROMPT: pb.SOURCE_PROMPT, guard.Side.COMPLETION: pb.SOURCE_COMPLETION}
 _SOURCES = {number: source for source, number in SOURCE_NUMBERS.items()}
 
 
-def read_source(number: pb.Source) -> Side:
+def read_source(number: pb.Source) -> guard.Side:
     """Tell which side a number of the proto file stands for.
 
     Raises:
@@ -167,8 +156,8 @@ def read_source(number: pb.Source) -> Side:
     return _SOURCES[number]
 
 
-def _place(source: pb.Source, message_id: str, content_index: int) -> Place:
-    return Place(read_source(source), message_id, _offset(content_index))
+def _place(source: pb.Source, message_id: str, content_index: int) -> guard.Place:
+    return guard.Place(read_source(source), message_id, _offset(content_index))
 
 
 def _offset(number: int) -> int:
@@ -177,22 +166,22 @@ def _offset(number: int) -> int:
     return number
 
 
-def _result(message: pb.AnalysisResult) -> AnalysisResult:
+def _result(message: pb.AnalysisResult) -> guard.AnalysisResult:
     offset = message.offset
     start, end = _offset(offset.startOffset), offset.endOffset
     if end < start:
         raise MalformedMessage("A range ends before it starts.")
     place = _place(offset.sourceType, offset.messageId, offset.contentIndex)
-    return AnalysisResult(place, start, end, tuple(map(_finding, message.harmCategoryTaskResults)))
+    return guard.AnalysisResult(place, start, end, tuple(map(_finding, message.harmCategoryTaskResults)))
 
 
-def _finding(outcome: pb.HarmCategoryTaskOutcome) -> Finding:
-    if outcome.result not in ("OK", NO_MODEL):
+def _finding(outcome: pb.HarmCategoryTaskOutcome) -> guard.Finding:
+    if outcome.result not in ("OK", guard.NO_MODEL):
         raise MalformedMessage("The result of an outcome is neither OK nor NoModel.")
     if not outcome.kind:
         raise MalformedMessage("An outcome has no kind.")
     result = outcome.harmCategoryTaskResult
-    return Finding(
+    return guard.Finding(
         kind=outcome.kind,
         category=result.harmCategory,
         detected=result.isDetected,
