@@ -5,7 +5,7 @@ The protocols differ in the JSON of a message, which each defines in its own fil
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NotRequired, TypedDict, cast
+from typing import cast
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
@@ -18,49 +18,6 @@ from shared.wire.context_encoder import ContextEncoder
 from shared.wire.json_file import SentFile, attached_files
 from shared.wire.protocol import Record
 
-
-class EchoedRole(TypedDict):
-    """A role as Semantic Kernel for .NET writes it."""
-
-    Label: str
-
-
-class EchoedText(TypedDict, total=False):
-    """An item with a text."""
-
-    Text: str
-
-
-class EchoedMessage(TypedDict):
-    """A message as Semantic Kernel for .NET writes it."""
-
-    Role: str | EchoedRole
-    Content: NotRequired[str]
-    Items: NotRequired[list[EchoedText]]
-
-
-class EchoedJavaMessage(TypedDict):
-    """A message as Semantic Kernel for Java writes it."""
-
-    authorRole: str
-    content: str
-
-
-class EchoedPythonText(TypedDict):
-    """An item of a message."""
-
-    content_type: str
-    text: NotRequired[str]
-
-
-class EchoedPythonMessage(TypedDict):
-    """A message as Semantic Kernel for Python writes it."""
-
-    role: str
-    items: list[EchoedPythonText]
-
-
-ECHOED = EchoedMessage | EchoedJavaMessage | EchoedPythonMessage
 """The shapes in which a client may send a message back, beside that of all protocols."""
 
 

@@ -6,119 +6,16 @@ the flat ones of the Java SDK (`authorRole`, `content`, `metadata`). Both are se
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
-
-from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.errors import ContentFiltered, error_text
 from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
-from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.consent import arguments_of, cut_text, in_words
-from shared.wire.context import Context, ErrorCode, FilterOffsets, FilterResults, SessionState, answer_context
+from shared.wire.context import answer_context
 from shared.wire.framing import SSE
-from shared.wire.kernel import ECHOED, KernelEncoder, attached, parse_kernel_chat
+from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
-
-_ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
-TextContent = TypedDict("TextContent", {"$type": Literal["TextContent"], "Text": str})
-FunctionCallContent = TypedDict(
-    "FunctionCallContent",
-    {
-        "$type": Literal["FunctionCallContent"],
-        "Id": str,
-        "PluginName": Annotated[str, Field(description="The tool's server.")],
-        "FunctionName": Annotated[str, Field(description="The tool's name there.")],
-        "Arguments": dict[str, Any],
-    },
-)
-FunctionResultContent = TypedDict(
-    "FunctionResultContent",
-    {
-        "$type": Literal["FunctionResultContent"],
-        "CallId": str,
-        "PluginName": str,
-        "FunctionName": str,
-        "Result": Annotated[str, Field(description="The result that the model was given.")],
-    },
-)
-
-
-class AssistantLabel(TypedDict):
-    """The role of an answer."""
-
-    Label: Literal["Assistant"]
-
-
-class TokenCounts(TypedDict):
-    """Tokens that the model counted."""
-
-    InputTokenCount: int
-    OutputTokenCount: int
-    TotalTokenCount: int
-
-
-class SemanticKernelMetadata(TypedDict, total=False):
-    """What the model's service said of the answer, and where the answer comes from."""
-
-    Id: str
-    CreatedAt: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-    SystemFingerprint: str | None
-    FinishReason: str
-    Usage: TokenCounts
-    Context: Context
-    authorName: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
-    error: ErrorCode
-    TotalUsage: TokenCounts
-    PromptFilterResults: FilterResults
-    ContentFilterResults: FilterResults
-    ContentFilterOffsets: FilterOffsets
-
-
-class SemanticKernelContent(TypedDict):
-    """The keys of every message, C#'s and the flat ones."""
-
-    Role: AssistantLabel
-    Content: str
-    authorRole: Literal["ASSISTANT"]
-    content: str
-    toolCall: None
-
-
-class SemanticKernelMessage(SemanticKernelContent):
-    """A whole message."""
-
-    Metadata: SemanticKernelMetadata
-    metadata: SemanticKernelMetadata
-    Items: list[FunctionCallContent | FunctionResultContent | TextContent]
-    ModelId: str
-    ConversationId: _ConversationId
-
-
-class SemanticKernelAgentMessage(SemanticKernelMessage):
-    """A whole message of an agent, with its name."""
-
-    AuthorName: str
-    authorName: str
-
-
-class SemanticKernelPiece(SemanticKernelContent):
-    """A record of a streamed message: its `Content` is a piece of the text."""
-
-    ChoiceIndex: int
-    Metadata: NotRequired[SemanticKernelMetadata]
-    metadata: NotRequired[SemanticKernelMetadata]
-    Items: NotRequired[list[FunctionCallContent | FunctionResultContent]]
-    ModelId: NotRequired[str]
-    ConversationId: NotRequired[_ConversationId]
-
-
-class SemanticKernelExtras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    session_state: SessionState
-    ConversationId: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
@@ -295,10 +192,10 @@ SEMANTIC_KERNEL = Protocol(
     links_citations=True,
     message_encoder=_MessageEncoder,
     shape=Shape(
-        answer=list[SemanticKernelMessage],
-        agent=SemanticKernelAgentMessage,
-        record=SemanticKernelPiece | SemanticKernelMessage,
-        reads=SemanticKernelExtras,
-        message=ECHOED,
+        answer="list[SemanticKernelMessage]",
+        agent="SemanticKernelAgentMessage",
+        record="SemanticKernelPiece | SemanticKernelMessage",
+        reads="SemanticKernelExtras",
+        message="ECHOED",
     ),
 )

@@ -5,137 +5,21 @@ Source: the package's `ChatMessageContent.model_dump_json()` and `StreamingChatM
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, TypedDict
-
-from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import CompletionStarted, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
-from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.consent import cut_arguments, cut_text, in_words
 from shared.wire.context import (
-    FilterOffsets,
-    FilterResults,
-    RetrievedContext,
-    SessionState,
     answer_context,
     filtered_context,
 )
 from shared.wire.framing import SSE
-from shared.wire.kernel import ECHOED, KernelEncoder, attached, parse_kernel_chat
+from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record, Shape
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
 """The reasons that the package knows."""
-
-_ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
-
-
-class PythonText(TypedDict):
-    """An item of a message."""
-
-    ai_model_id: None
-    metadata: dict[str, Any]
-    content_type: Literal["text"]
-    text: str
-    encoding: None
-
-
-class PythonFunctionCall(TypedDict):
-    """A call of a tool."""
-
-    ai_model_id: None
-    metadata: dict[str, Any]
-    content_type: Literal["function_call"]
-    id: str
-    call_id: str
-    index: None
-    name: str
-    function_name: Annotated[str, Field(description="The tool's name at its server.")]
-    plugin_name: Annotated[str, Field(description="The tool's server.")]
-    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
-
-
-class PythonFunctionResult(TypedDict):
-    """The result of a call."""
-
-    ai_model_id: None
-    metadata: dict[str, Any]
-    content_type: Literal["function_result"]
-    id: str
-    call_id: str
-    result: Annotated[str, Field(description="The result that the model was given.")]
-    name: str
-    function_name: str
-    plugin_name: str
-    encoding: None
-
-
-class PythonUsage(TypedDict):
-    """Tokens that the model counted."""
-
-    prompt_tokens: int
-    prompt_tokens_details: None
-    completion_tokens: int
-    completion_tokens_details: None
-
-
-class SemanticKernelPythonMetadata(RetrievedContext, total=False):
-    """What the model's service said of the answer, and where the answer comes from."""
-
-    id: str
-    created: int
-    model: Annotated[str, Field(description="In a stream; a whole answer has it in ai_model_id.")]
-    system_fingerprint: str | None
-    conversation_id: _ConversationId
-    usage: PythonUsage
-    prompt_filter_results: FilterResults
-    content_filter_results: FilterResults
-    content_filter_offsets: FilterOffsets
-    total_usage: PythonUsage
-
-
-class SemanticKernelPythonContent(TypedDict):
-    """The keys of every message but the model and the name."""
-
-    metadata: SemanticKernelPythonMetadata
-    content_type: Literal["message"]
-    role: Literal["assistant"]
-    items: list[PythonFunctionCall | PythonFunctionResult | PythonText]
-    encoding: None
-    finish_reason: str | None
-    status: None
-
-
-class SemanticKernelPythonMessage(SemanticKernelPythonContent):
-    """A whole message."""
-
-    ai_model_id: str
-    name: None
-
-
-class SemanticKernelPythonAgentMessage(SemanticKernelPythonContent):
-    """A whole message of an agent, with its name."""
-
-    ai_model_id: str
-    name: str
-
-
-class SemanticKernelPythonPiece(SemanticKernelPythonContent):
-    """A record of a streamed message."""
-
-    choice_index: int
-    ai_model_id: None
-    name: None
-    function_invoke_attempt: int
-
-
-class SemanticKernelPythonExtras(TypedDict, total=False):
-    """Keys of a request beyond those of all protocols."""
-
-    session_state: SessionState
-    conversation_id: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
@@ -265,10 +149,10 @@ SEMANTIC_KERNEL_PYTHON = Protocol(
     encoder=_Encoder,
     framing=SSE,
     shape=Shape(
-        answer=list[SemanticKernelPythonMessage],
-        agent=SemanticKernelPythonAgentMessage,
-        record=SemanticKernelPythonPiece,
-        reads=SemanticKernelPythonExtras,
-        message=ECHOED,
+        answer="list[SemanticKernelPythonMessage]",
+        agent="SemanticKernelPythonAgentMessage",
+        record="SemanticKernelPythonPiece",
+        reads="SemanticKernelPythonExtras",
+        message="ECHOED",
     ),
 )

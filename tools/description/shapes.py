@@ -1,4 +1,4 @@
-"""The types of what the app's own routes take and give, which the OpenAPI document describes."""
+"""The types of what the routes and the protocols take and give, which the OpenAPI document describes."""
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -7,7 +7,8 @@ from pydantic import Field, with_config
 from shared.verdicts import Rating
 from shared.wire import rai_body as bodies
 from shared.wire.ai_sdk_body import MOST_PARTS
-from shared.wire.context import Context, FilterOffsets, FilterResults, SessionState, ShownContext, TokenUsage
+from shared.wire.chat_body import MAX_CONVERSATION_ID
+from shared.wire.context import ErrorCode, FilterOffsets, FilterResults, SessionState
 from shared.wire.described import Time
 from shared.wire.history_body import ChatMode, MessageRole
 from shared.wire.protocol import ErrorText
@@ -407,6 +408,75 @@ SafetyRecord = SafetyEvent | ErrorText
 SafetyBody = bodies.TextBody | bodies.RequestEventBody | SafetyConversation | _Items
 
 
+class SourceImage(TypedDict):
+    """A page of a source as the model was shown it."""
+
+    detail: Literal["auto"]
+    url: Annotated[str, Field(description="The image, as a data URL.")]
+
+
+class DataPoints(TypedDict):
+    """What the answer is made from."""
+
+    text: list[Annotated[str, Field(description="A source, as 'sourcepage: text'.")]]
+    citations: list[Annotated[str, Field(description="A source's name, as the answer cites it.")]]
+    images: NotRequired[list[SourceImage | Annotated[str, Field(description="The image, as a data URL.")]]]
+
+
+class ThoughtStep(TypedDict):
+    """A step on the way to the answer."""
+
+    title: Annotated[str, Field(description="The step's name.")]
+    description: Annotated[Any, Field(description="Its input or output.")]
+    props: Annotated[dict[str, Any] | None, Field(description="Its details.")]
+
+
+class TokenUsage(TypedDict):
+    """Tokens that the model counted."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class _Sources(TypedDict, total=False):
+    """The context without its thoughts and the end of the answer."""
+
+    data_points: DataPoints
+    followup_questions: Annotated[list[str], Field(description="What to ask next, if the request asks for it.")]
+    agent: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
+    answer_id: Annotated[str, Field(description="The id of the answer, for `POST /feedback`.")]
+    error: ErrorCode
+
+
+class _End(TypedDict, total=False):
+    """How the answer ended."""
+
+    finish_reason: Annotated[str, Field(description="Why the answer ended: stop, length or content_filter.")]
+    model: Annotated[str, Field(description="The model that answered.")]
+    usage: TokenUsage
+    total_usage: TokenUsage
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+    content_filter_offsets: FilterOffsets
+
+
+class RetrievedContext(_Sources, total=False):
+    """The part of the context that protocols with metadata of their own use too."""
+
+    thoughts: list[ThoughtStep]
+
+
+class Context(RetrievedContext, _End, total=False):
+    """Where the answer comes from. In a stream its keys come in several records; a later one replaces an earlier."""
+
+
+class ShownContext(_Sources, _End, total=False):
+    """The same, with the thoughts as HTML, which the web component puts into its page."""
+
+    thoughts: Annotated[str, Field(description="The steps on the way to the answer, as HTML.")]
+
+
 class AssistantMessage(TypedDict):
     """The answer's text."""
 
@@ -593,3 +663,253 @@ class AiSdkKeys(TypedDict, total=False):
         Literal["parts"], Field(description="Asks for consent in the parts that AI SDK has for it since version 6.")
     ]
     trigger: Annotated[str, Field(description="`submit-message` or `regenerate-message`. It changes nothing.")]
+
+
+class EchoedRole(TypedDict):
+    """A role as Semantic Kernel for .NET writes it."""
+
+    Label: str
+
+
+class EchoedText(TypedDict, total=False):
+    """An item with a text."""
+
+    Text: str
+
+
+class EchoedMessage(TypedDict):
+    """A message as Semantic Kernel for .NET writes it."""
+
+    Role: str | EchoedRole
+    Content: NotRequired[str]
+    Items: NotRequired[list[EchoedText]]
+
+
+class EchoedJavaMessage(TypedDict):
+    """A message as Semantic Kernel for Java writes it."""
+
+    authorRole: str
+    content: str
+
+
+class EchoedPythonText(TypedDict):
+    """An item of a message."""
+
+    content_type: str
+    text: NotRequired[str]
+
+
+class EchoedPythonMessage(TypedDict):
+    """A message as Semantic Kernel for Python writes it."""
+
+    role: str
+    items: list[EchoedPythonText]
+
+
+ECHOED = EchoedMessage | EchoedJavaMessage | EchoedPythonMessage
+
+
+_ConversationId = Annotated[str, Field(description="The conversation that this belongs to.")]
+TextContent = TypedDict("TextContent", {"$type": Literal["TextContent"], "Text": str})
+FunctionCallContent = TypedDict(
+    "FunctionCallContent",
+    {
+        "$type": Literal["FunctionCallContent"],
+        "Id": str,
+        "PluginName": Annotated[str, Field(description="The tool's server.")],
+        "FunctionName": Annotated[str, Field(description="The tool's name there.")],
+        "Arguments": dict[str, Any],
+    },
+)
+FunctionResultContent = TypedDict(
+    "FunctionResultContent",
+    {
+        "$type": Literal["FunctionResultContent"],
+        "CallId": str,
+        "PluginName": str,
+        "FunctionName": str,
+        "Result": Annotated[str, Field(description="The result that the model was given.")],
+    },
+)
+
+
+class AssistantLabel(TypedDict):
+    """The role of an answer."""
+
+    Label: Literal["Assistant"]
+
+
+class TokenCounts(TypedDict):
+    """Tokens that the model counted."""
+
+    InputTokenCount: int
+    OutputTokenCount: int
+    TotalTokenCount: int
+
+
+class SemanticKernelMetadata(TypedDict, total=False):
+    """What the model's service said of the answer, and where the answer comes from."""
+
+    Id: str
+    CreatedAt: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    SystemFingerprint: str | None
+    FinishReason: str
+    Usage: TokenCounts
+    Context: Context
+    authorName: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
+    error: ErrorCode
+    TotalUsage: TokenCounts
+    PromptFilterResults: FilterResults
+    ContentFilterResults: FilterResults
+    ContentFilterOffsets: FilterOffsets
+
+
+class SemanticKernelContent(TypedDict):
+    """The keys of every message, C#'s and the flat ones."""
+
+    Role: AssistantLabel
+    Content: str
+    authorRole: Literal["ASSISTANT"]
+    content: str
+    toolCall: None
+
+
+class SemanticKernelMessage(SemanticKernelContent):
+    """A whole message."""
+
+    Metadata: SemanticKernelMetadata
+    metadata: SemanticKernelMetadata
+    Items: list[FunctionCallContent | FunctionResultContent | TextContent]
+    ModelId: str
+    ConversationId: _ConversationId
+
+
+class SemanticKernelAgentMessage(SemanticKernelMessage):
+    """A whole message of an agent, with its name."""
+
+    AuthorName: str
+    authorName: str
+
+
+class SemanticKernelPiece(SemanticKernelContent):
+    """A record of a streamed message: its `Content` is a piece of the text."""
+
+    ChoiceIndex: int
+    Metadata: NotRequired[SemanticKernelMetadata]
+    metadata: NotRequired[SemanticKernelMetadata]
+    Items: NotRequired[list[FunctionCallContent | FunctionResultContent]]
+    ModelId: NotRequired[str]
+    ConversationId: NotRequired[_ConversationId]
+
+
+class SemanticKernelExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    ConversationId: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
+
+
+class PythonText(TypedDict):
+    """An item of a message."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["text"]
+    text: str
+    encoding: None
+
+
+class PythonFunctionCall(TypedDict):
+    """A call of a tool."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["function_call"]
+    id: str
+    call_id: str
+    index: None
+    name: str
+    function_name: Annotated[str, Field(description="The tool's name at its server.")]
+    plugin_name: Annotated[str, Field(description="The tool's server.")]
+    arguments: Annotated[str, Field(description="The arguments, a JSON object.")]
+
+
+class PythonFunctionResult(TypedDict):
+    """The result of a call."""
+
+    ai_model_id: None
+    metadata: dict[str, Any]
+    content_type: Literal["function_result"]
+    id: str
+    call_id: str
+    result: Annotated[str, Field(description="The result that the model was given.")]
+    name: str
+    function_name: str
+    plugin_name: str
+    encoding: None
+
+
+class PythonUsage(TypedDict):
+    """Tokens that the model counted."""
+
+    prompt_tokens: int
+    prompt_tokens_details: None
+    completion_tokens: int
+    completion_tokens_details: None
+
+
+class SemanticKernelPythonMetadata(RetrievedContext, total=False):
+    """What the model's service said of the answer, and where the answer comes from."""
+
+    id: str
+    created: int
+    model: Annotated[str, Field(description="In a stream; a whole answer has it in ai_model_id.")]
+    system_fingerprint: str | None
+    conversation_id: _ConversationId
+    usage: PythonUsage
+    prompt_filter_results: FilterResults
+    content_filter_results: FilterResults
+    content_filter_offsets: FilterOffsets
+    total_usage: PythonUsage
+
+
+class SemanticKernelPythonContent(TypedDict):
+    """The keys of every message but the model and the name."""
+
+    metadata: SemanticKernelPythonMetadata
+    content_type: Literal["message"]
+    role: Literal["assistant"]
+    items: list[PythonFunctionCall | PythonFunctionResult | PythonText]
+    encoding: None
+    finish_reason: str | None
+    status: None
+
+
+class SemanticKernelPythonMessage(SemanticKernelPythonContent):
+    """A whole message."""
+
+    ai_model_id: str
+    name: None
+
+
+class SemanticKernelPythonAgentMessage(SemanticKernelPythonContent):
+    """A whole message of an agent, with its name."""
+
+    ai_model_id: str
+    name: str
+
+
+class SemanticKernelPythonPiece(SemanticKernelPythonContent):
+    """A record of a streamed message."""
+
+    choice_index: int
+    ai_model_id: None
+    name: None
+    function_invoke_attempt: int
+
+
+class SemanticKernelPythonExtras(TypedDict, total=False):
+    """Keys of a request beyond those of all protocols."""
+
+    session_state: SessionState
+    conversation_id: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
