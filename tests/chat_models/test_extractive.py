@@ -12,11 +12,12 @@ from shared.chat_models import ChatModel, ModelRequest, ModelText
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_models.extractive.sayings import SAYINGS
 from shared.chat_models.extractive.statements import statements_of
-from shared.chat_types import FileText, Message, Role
+from shared.chat_types import FileText, Message, Passage, Role
 from shared.events import Usage
 from tests.chat_models.extractive_asked import EYES, URLAUB, ask, said
 from tests.chat_models.model_contract import CONTEXT, REQUEST, ModelContract, answer
 
+BIRDS = {"Kestrel": 5, "Osprey": 7, "Merlin": 8, "Hobby": 9}
 NOTHING = SAYINGS["en"].nothing
 NEAREST = SAYINGS["en"].nearest
 
@@ -359,3 +360,12 @@ async def test_statements_under_different_headings_are_quoted_with_these() -> No
 
 async def test_a_word_one_letter_off_counts_as_the_one_that_the_sources_have() -> None:
     assert (await ask("suglasses without perscription", EYES)).text.startswith("Sunglasses without a prescription")
+
+
+async def test_further_statements_are_quoted_up_to_some_75_words_and_no_row_beside_the_one_that_is_asked_for() -> None:
+    rows = "".join(f"| {bird} | nests in spring | {price} euros |\n" for bird, price in BIRDS.items())
+    birds = Passage("birds", f"| Bird | Time | Price |\n|---|---|---|\n{rows}", "birds.md", "birds.md")
+    assert "Osprey" not in (await ask("Which price has the bird kestrel?", birds)).text
+    sentence = "The parking permit of number {0} is paid by the office of the town" + 9 * " and again" + " in {0}."
+    permits = Passage("p", " ".join(map(sentence.format, ("one", "two", "three", "four"))), "p.md", "p.md")
+    assert len((await ask("Who pays the parking permit?", permits)).text.split()) <= 80

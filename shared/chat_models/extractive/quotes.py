@@ -18,6 +18,8 @@ _SECOND = 0.35
 """Factor for that share where the second statement is of the same source."""
 _SHORTEST_ANSWER = 300
 """Characters to which an answer is filled with what is around its best statement."""
+_LONGEST_ANSWER = 450
+"""Characters that further statements are added up to, some 75 words. The row that has the whole question is enough."""
 _FIRST_WORDS = 3
 """Words of a sentence that can point back to the one before it."""
 _LATER = 0.98
@@ -56,6 +58,9 @@ def best_quotes(
         goes_on = goes_on and (one.source, one.topic) == (chosen[0].source, chosen[0].topic)
         if len(chosen) == most or ranks[place] < further * (_SECOND if goes_on else 1):
             continue
+        said = sum(len(statements[place].text) for quote in quotes for place in quote)
+        if chosen and (said + len(one.text) > _LONGEST_ANSWER or (chosen[0].label and chosen[0].share >= WHOLE)):
+            continue
         leads_nowhere = one.introduces and all(other.lead != one.text for other in statements[place + 1 : place + 2])
         if (leads_nowhere and least == ENOUGH) or any(is_duplicate(one, other) for other in (*known, *chosen)):
             continue
@@ -88,7 +93,8 @@ def _fill(statements: Sequence[Statement], quotes: Sequence[set[int]], size: int
 
 def _needed(statements: Sequence[Statement], place: int) -> set[int]:
     """The places of what a statement needs: its list with the lead, and the sentence before if it refers back."""
-    one, source = statements[place], _source_of(statements, place)
+    one = statements[place]
+    source = [number for number, other in enumerate(statements) if other.source == one.source]
     places = {place}
     if lead := one.lead or (one.text if one.introduces else ""):
         heads = {number for number in source if statements[number].text == lead}
@@ -125,11 +131,6 @@ def _cited(quote: Quote, *, named: bool) -> str:
 def _points_back(text: str) -> bool:
     """Whether a sentence begins with what stands for something said before, such as `It` or `By doing this`."""
     return not POINTS_BACK.isdisjoint(map(spelled, islice(words(text), _FIRST_WORDS)))
-
-
-def _source_of(statements: Sequence[Statement], place: int) -> Sequence[int]:
-    """The places of all statements of the source of one."""
-    return [number for number, one in enumerate(statements) if one.source == statements[place].source]
 
 
 def _fit(statements: Sequence[Statement], places: Iterable[int]) -> bool:

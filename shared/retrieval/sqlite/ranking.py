@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shared.words.stop_words import STOP_WORDS, language_of
+from shared.words.stop_words import LIGHT, STOP_WORDS, language_of
 from shared.words.terms import head_of, index_terms, query_terms, spelled
 
 LEAST_CANDIDATES = 20
@@ -58,6 +58,8 @@ _MAX_CACHED_CHARACTERS = 16_384
 """Terms whose characters are cached."""
 _FINE = 1 << 10
 """Steps into which a rarity is divided to compare candidates."""
+_LIGHT_WEIGHT = 0.4
+"""Weight of a word that says little of a subject, as a share of its rarity: 'dauert' may be rarer than 'Elternzeit'."""
 _HEAD_WEIGHT = 0.75
 """Weight of a word's head, as a share of its rarity. It counts beside the word itself, which has to count more."""
 
@@ -122,25 +124,20 @@ class Weighed(NamedTuple):
 
 
 def weighed(asked: Iterable[AskedWord], counts: Mapping[str, int], total: int) -> Weighed:
-    """Combine the words of a question with what the index has of them.
-
-    Args:
-        asked: The words.
-        counts: The number of passages that have a term, for each of the terms that any passage has.
-        total: The number of passages in the index.
-    """
+    """Combine the words of a question with how many of the index's passages have each of their terms, if any has."""
     found: list[Found] = []
     rarities: list[float] = []
     for place, word in enumerate(asked):
+        weight = _LIGHT_WEIGHT if word.spelling in LIGHT else 1
         known = [
-            Found(_rarity(counts[term], total), _quoted(term), _character(term), place)
+            Found(weight * _rarity(counts[term], total), _quoted(term), _character(term), place)
             for term in word.terms
             if term in counts
         ]
         if word.head and word.head in counts:
-            rarity = _HEAD_WEIGHT * _rarity(counts[word.head], total)
+            rarity = weight * _HEAD_WEIGHT * _rarity(counts[word.head], total)
             known.append(Found(rarity, _quoted(word.head), _character(word.head), place))
-        rarities.append(known[0].rarity if known else _rarity(0, total))
+        rarities.append(known[0].rarity if known else weight * _rarity(0, total))
         found += known
     return Weighed(sorted(found, reverse=True), rarities)
 

@@ -136,6 +136,15 @@ async def test_a_word_that_no_passage_has_stands_for_one_that_is_one_letter_off(
     assert [one.id for one in passages][:1] == [found] * bool(found)
 
 
+async def test_a_word_that_says_little_does_not_outrank_the_subject_however_rare_it_is(path: Path) -> None:
+    leave = [passage(f"leave{number}", f"Die Elternzeit und die Regel {number} dazu.") for number in range(3)]
+    others = [passage(f"p{number}", f"Der Bus und die Bahn um {number}.") for number in range(3)]
+    await fill(path, [passage("other", "Eine Krankheit dauert und die Sitzung auch."), *leave, *others])
+    async with opened(path) as retriever:
+        found = await retriever.search(SearchQuery("Wie lange dauert die Elternzeit?"), CONTEXT)
+    assert found.passages[0].id != "other"
+
+
 async def test_the_words_of_another_language_do_not_count_beside_vectors(path: Path) -> None:
     embedder = HashedEmbedder()
     await fill(path, [passage(f"p{number}", text) for number, text in enumerate(_ENGLISH)], embedder)
