@@ -40,7 +40,7 @@ def turn(page: Page) -> Locator:
 
 def answer(page: Page) -> Locator:
     """The last answer."""
-    return turn(page).get_by_role("region", name="Answer", exact=True)
+    return turn(page).get_by_role("group", name="Answer", exact=True)
 
 
 async def ended(page: Page) -> Locator:

@@ -165,7 +165,7 @@ async def team(browser: Browser, host: RunningHost) -> None:
         await page.get_by_text("Team", exact=True).first.click()
         await ask_on(page, "Does the Standard plan cover eye exams?")
         await expect(
-            page.get_by_role("article").last.get_by_role("region", name="Answer", exact=True)
+            page.get_by_role("article").last.get_by_role("group", name="Answer", exact=True)
         ).to_have_attribute("aria-busy", "false")
         await page.get_by_role("tab", name="Team").click()
         await expect(page.get_by_role("list", name="Agents")).to_contain_text("Writer")

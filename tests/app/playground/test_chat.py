@@ -210,8 +210,8 @@ async def test_the_team_answers_with_the_name_of_each(page: Page, team: RunningH
     await page.get_by_role("radio", name="Team").check(force=True)
     await ask_on(page, QUESTION)
     await ended(page)
-    await expect(answer(page).get_by_role("region", name="Alpha")).to_contain_text("Yes.")
-    await expect(answer(page).get_by_role("region", name="Beta")).to_contain_text("failed")
+    await expect(answer(page).get_by_role("group", name="Alpha")).to_contain_text("Yes.")
+    await expect(answer(page).get_by_role("group", name="Beta")).to_contain_text("failed")
 
 
 async def test_the_shortcuts_are_told_and_do_what_they_say(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:

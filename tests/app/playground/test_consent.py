@@ -101,9 +101,11 @@ async def test_a_call_of_a_team_is_refused_and_another_is_left_by_a_new_question
     with openai.to("You are Writer"):
         openai.reply("Nothing was done.")
     await card(page).get_by_role("button", name="No, do not").press("Enter")
-    await expect(answer(page).get_by_role("region", name="Writer")).to_contain_text("Nothing was done.")
+    await expect(answer(page).get_by_role("group", name="Writer")).to_contain_text("Nothing was done.")
     await ended(page)
-    await expect(answer(page).get_by_role("region", name="Clerk")).to_contain_text("refused: it was not done")
+    await expect(answer(page).get_by_role("group", name="Clerk", exact=True)).to_contain_text(
+        "refused: it was not done"
+    )
     with openai.to("You are Clerk"):
         openai.call_tool("crm_drop", {"name": "9"})
     await ask_on(page, "Cancel order 9.")

@@ -96,7 +96,7 @@ async def test_a_teams_chat_is_opened_with_the_messages_of_each(
         await ended(page)
     await page.reload()
     for name in ("Alpha", "Beta"):
-        await expect(answer(page).get_by_role("region", name=name)).to_contain_text(f"I am {name}.")
+        await expect(answer(page).get_by_role("group", name=name)).to_contain_text(f"I am {name}.")
     await expect(page.get_by_role("radio", name="Team")).to_be_checked()
 
 

@@ -185,7 +185,7 @@ async def test_a_hostile_query_of_a_model_is_a_text_among_the_thoughts(
     box = page.get_by_role("textbox", name="Your question")
     await box.fill("And for more?")
     await box.press("Enter")
-    await expect(page.get_by_role("region", name="Answer").last).to_contain_text("Nothing again.")
+    await expect(page.get_by_role("group", name="Answer").last).to_contain_text("Nothing again.")
     await expect((await tab(page, "Thoughts")).get_by_text(query)).to_be_visible()
     await assert_harmless(page, canary)
 
@@ -235,7 +235,7 @@ async def test_a_server_whose_every_word_is_an_attack_does_nothing(
 
     await page.route("**/ag-ui", answer)
     await ask(page, hostile)
-    await expect(page.get_by_role("region", name="Answer")).to_have_attribute("aria-busy", "false")
+    await expect(page.get_by_role("group", name="Answer")).to_have_attribute("aria-busy", "false")
     for name in ("Sources", "Thoughts", "Team", "Safety"):
         panel = await tab(page, name)
         await expect(panel.get_by_text("fetch(").first).to_be_visible()

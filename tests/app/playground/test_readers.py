@@ -11,6 +11,7 @@ from shared.playground.page_file import read_page
 from tests.app.conftest import hosted
 from tests.app.playground.asking import answer, ask, ask_on, box, ended
 from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, watch, window
+from tests.app.playground.test_accessibility import RUN
 from tests.app.test_answers import QUESTION
 from tests.browser import axe
 from tests.local.running_host import RunningHost
@@ -25,10 +26,6 @@ LANGUAGES = [table for table in TABLES if "/" not in table]
 OF_THE_WORKBENCH = re.compile(
     r"\b(wire|overrides?|thoughts|compare|retrieval|embeddings?|docs/|make |[A-Z]+_[A-Z_]+|top_p|yaml)\b", re.IGNORECASE
 )
-ALL = """async () => {
-  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-  return violations.map(found => [found.id, found.nodes.map(node => node.html + " " + node.failureSummary)]);
-}"""
 
 
 async def spoken_in(browser: Browser, language: str) -> Page:
@@ -246,14 +243,14 @@ async def test_axe_finds_nothing_at_all(page: Page, readers: RunningHost, openai
     await page.goto(readers.url)
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await page.evaluate(script)
-    assert await page.evaluate(ALL) == []
+    assert await page.evaluate(RUN) == []
     await ask_on(page, QUESTION)
     said = await ended(page)
-    assert await page.evaluate(ALL) == []
+    assert await page.evaluate(RUN) == []
     await said.get_by_role("button", name="2 sources").click()
     await expect(page.get_by_role("heading", name="Cited")).to_be_visible()
-    assert await page.evaluate(ALL) == []
+    assert await page.evaluate(RUN) == []
     for place in ("documents", "settings"):
         await page.goto(f"{readers.url}/#/{place}")
         await expect(page.get_by_role("main").get_by_role("heading", level=1)).to_be_visible()
-        assert await page.evaluate(ALL) == [], place
+        assert await page.evaluate(RUN) == [], place

@@ -65,7 +65,7 @@ async def test_text_that_is_held_is_not_shown(page: Page, enforcing: RunningHost
     await ask(page, enforcing, NOTHING_FOUND)
     panel = await tab(page, "Safety")
     await expect(panel).to_contain_text("The answer is being checked (RAI_MODE is enforce).")
-    answer = page.get_by_role("region", name="Answer")
+    answer = page.get_by_role("group", name="Answer")
     await expect(answer).to_contain_text(first.strip())
     await expect(answer).not_to_contain_text("its end")
     goes_on.set()

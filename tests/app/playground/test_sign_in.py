@@ -148,7 +148,7 @@ async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_
         await signed_in(other, link, REPORT)
         await expect(other.get_by_role("heading", name="How long is the notice?")).to_be_visible()
         await expect(other.get_by_role("paragraph").filter(has_text="How long is the notice?")).to_be_visible()
-        said = other.get_by_role("region", name="Answer")
+        said = other.get_by_role("group", name="Answer")
         await expect(said).to_contain_text("Three months")
         # Its owner's document is not called unverified.
         await expect(said.locator(".answer")).to_contain_text("as in [mine/letter.md].")

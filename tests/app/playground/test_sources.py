@@ -248,7 +248,7 @@ async def test_a_thought_is_copied_as_json(page: Page, library: RunningHost, ope
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await sources_of(page, library, openai)
     panel = await tab(page, "Thoughts")
-    await panel.get_by_role("button", name="Copy 'Results' as JSON").click()
+    await panel.get_by_role("button", name="Copy JSON of 'Results'").click()
     await expect(panel.get_by_text("Copied")).to_be_visible()
     copied = json.loads(await page.evaluate("navigator.clipboard.readText()"))
     assert copied["title"] == "Results"

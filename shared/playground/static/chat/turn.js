@@ -36,7 +36,7 @@ export function View({ turn }) {
   return html`
     <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${t("turn.question", { question: turn.question.slice(0, 80) })}>
       <${Question} turn=${turn} />
-      <section class="reply" aria-label=${t("turn.answer")} aria-busy=${running}>
+      <div class="reply" role="group" aria-label=${t("turn.answer")} aria-busy=${running}>
         ${turn.agents.value.map((agent, index) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} index=${index} />`)}
         ${turn.reasoning.value && html`<details class="reasoning"><summary>${t("turn.reasoning")}</summary><p dir="auto">${turn.reasoning}</p></details>`}
         <${CallsBefore} turn=${turn} index=${turn.agents.value.length} />
@@ -49,7 +49,7 @@ export function View({ turn }) {
         ${turn.status.value === "done" && isForeign(turn) && html`<p class="quiet">${isWorkbench ? rich("turn.foreign") : t("turn.otherLanguage")}</p>`}
         <${ProblemCard} turn=${turn} />
         ${!running && html`<${Printed} turn=${turn} /><${Actions} turn=${turn} />`}
-      </section>
+      </div>
       ${followups.length > 0 &&
       html`<div class="followups" role="group" aria-label=${t("turn.followups")}>
         ${followups.map((text) => html`<button dir="auto" onClick=${() => send(text)}>${text}</button>`)}
@@ -164,11 +164,11 @@ function CallsBefore({ turn, index }) {
 
 /** @param {{ turn: Turn, agent: AgentRun, index: number }} props */
 function AgentReply({ turn, agent, index }) {
-  return html`<section class="agent" aria-label=${agent.name}>
+  return html`<div class="agent" role="group" aria-label=${agent.name}>
     <h3>${agent.name}${agent.state.value === "failed" && html` <span class="bad">${t("turn.failed")}</span>`}</h3>
     <${CallsBefore} turn=${turn} index=${index} />
     <${Answer} turn=${turn} text=${agent.text} sources=${agent.sources.value} isWhole=${agent.state.value !== "working"} />
-  </section>`;
+  </div>`;
 }
 
 /** @param {{ turn: Turn }} props */

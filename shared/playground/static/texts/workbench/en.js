@@ -63,7 +63,7 @@ export default {
   "thoughts.title": "Thoughts",
   "thoughts.ask": "Ask a question: the steps on the way to its answer are shown here.",
   "thoughts.none": "No step has been told of this answer.",
-  "thoughts.copyOne": "Copy '{title}' as JSON",
+  "thoughts.copyOne": "Copy JSON of '{title}'",
   "thoughts.copy": "Copy JSON",
   "thoughts.nothing": "Nothing was found.",
   "thoughts.results": "Results",
