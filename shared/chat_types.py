@@ -46,6 +46,15 @@ class ToolCall(msgspec.Struct, frozen=True):
     """What the service sent with it, such as `reasoning_content` or `extra_content`, and wants back with the call."""
 
 
+_MOST_BESIDE_BYTES = 64 * 1024
+
+
+def bounded_beside(given: Mapping[str, Json]) -> dict[str, Json]:
+    """Keep what is there of what came with a call, or nothing of it if that is over 64 KiB of JSON."""
+    found: dict[str, Json] = {name: value for name, value in given.items() if value}
+    return found if len(msgspec.json.encode(found)) <= _MOST_BESIDE_BYTES else {}
+
+
 class ToolDefinition(msgspec.Struct, frozen=True):
     """A function that the model may call."""
 

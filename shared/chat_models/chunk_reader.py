@@ -16,7 +16,7 @@ from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.sse_reader import SseReader, StreamTooLong
 from shared.chat_models.thinking import ThinkingMarks
 from shared.chat_models.written_calls import Repeats, WrittenCalls
-from shared.chat_types import Json, ToolCall
+from shared.chat_types import Json, ToolCall, bounded_beside
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.reasons import read_fault
@@ -74,8 +74,6 @@ _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2
 _SURROGATES = re.compile(rb"\\\\|" + _HIGH + _LOW + rb"|(?P<high>" + _HIGH + rb")|(?P<low>" + _LOW + rb")")
 """Characters beyond the 16-bit ones in JSON's escapes: both halves, or one that stands alone."""
 
-MOST_BESIDE_BYTES = 64 * 1024
-"""Most that is kept of what a service sends beside a call, in bytes of JSON: with more, nothing of it is."""
 LONGEST_TEXT = 8_192
 """Characters of a `ModelText`: a longer piece of the answer becomes several, so that no stage works long at one."""
 
@@ -122,9 +120,7 @@ class _OpenCall:
         return added + len(name) + len(self._arguments[-1])
 
     def to_tool_call(self, thought: str) -> ToolCall:
-        beside = self.beside | ({"reasoning_content": thought} if thought else {})
-        if len(msgspec.json.encode(beside)) > MOST_BESIDE_BYTES:
-            beside = {}
+        beside = bounded_beside(self.beside | ({"reasoning_content": thought} if thought else {}))
         arguments = "".join(self._arguments)
         return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments=arguments, beside=beside)
 

@@ -6,6 +6,7 @@ Source: Model Context Protocol, revision 2026-07-28, 'Streamable HTTP', 'Tools',
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -41,6 +42,10 @@ class RpcError(msgspec.Struct, frozen=True):
     code: int | None = None
     message: str | None = None
     data: Any = None
+
+
+class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
+    result: str
 
 
 class Incoming(msgspec.Struct, frozen=True):
@@ -106,11 +111,13 @@ class CallResult(msgspec.Struct, frozen=True, rename="camel"):
             msgspec.ValidationError: a block is none.
         """
         structured, content = _compact(self.structured_content), self.content or []
-        parts = [structured] if structured else []
         value = msgspec.json.decode(structured) if 0 < len(structured) <= _LARGEST_COMPARED else None
+        with suppress(msgspec.ValidationError):  # a text alone, which servers wrap: small models read it better
+            value = structured = msgspec.convert(value, _Wrapped).result
+        parts = [structured] if structured else []
         for raw in content[:_MOST_BLOCKS]:
             said = _said(msgspec.json.decode(raw, type=_Block))
-            if said and not (structured and _is(said, value)):
+            if said and not (structured and (said == value or _is(said, value))):
                 parts.append(said)
         if (more := len(content) - _MOST_BLOCKS) > 0:
             parts.append(f"[{more} more parts are left out]")

@@ -5,11 +5,23 @@ azure-search-openai-demo. Unknown keys are ignored; null and the empty string co
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, FailFast, Field, model_validator
 
-from shared.chat_types import ChatRequest, ChatState, Decision, Json, Message, Overrides, RetrievalMode, Role, ToolCall
+from shared.chat_types import (
+    ChatRequest,
+    ChatState,
+    Decision,
+    Json,
+    Message,
+    Overrides,
+    RetrievalMode,
+    Role,
+    ToolCall,
+    bounded_beside,
+)
 from shared.errors import BadRequest
 from shared.history import is_session_id
 from shared.wire.request_body import BodyModel
@@ -49,6 +61,7 @@ class ToolCallBody(BodyModel):
 
     id: str
     function: FunctionBody
+    extra_content: Any = Field(default=None, description="What came with the call, as Gemini sends it.")
 
 
 class MessageBody(BodyModel):
@@ -58,6 +71,7 @@ class MessageBody(BodyModel):
     content: str | None = Field(description="The text; null only in the assistant's messages.")
     tool_calls: Annotated[list[ToolCallBody], FailFast()] | None = Field(default=None, max_length=MAX_TOOL_CALLS)
     tool_call_id: str | None = None
+    reasoning_content: Any = Field(default=None, description="What the model thought before its calls, as it came.")
 
 
 class OverridesBody(BodyModel):
@@ -267,7 +281,17 @@ def _conversation_id(state: Json) -> str | None:
 def _message(index: int, message: MessageBody) -> Message:
     if message.content is None and not message.tool_calls and message.role != "assistant":
         raise BadRequest(f"messages[{index}].content should be a string.")
-    calls = [ToolCall(call.id, call.function.name, call.function.arguments) for call in message.tool_calls or ()]
+    calls = [
+        ToolCall(
+            call.id,
+            call.function.name,
+            call.function.arguments,
+            bounded_beside({"extra_content": call.extra_content, "reasoning_content": thought}),
+        )
+        for call, thought in zip(
+            message.tool_calls or (), chain([message.reasoning_content], repeat(None)), strict=False
+        )
+    ]
     return Message(Role(message.role), message.content or "", tuple(calls), message.tool_call_id)
 
 

@@ -171,7 +171,8 @@ class ChunksEncoder:
 
 
 def _call(call: ToolCall) -> Record:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    made: Record = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    return made | ({"extra_content": extra} if (extra := call.beside.get("extra_content")) else {})
 
 
 def _usage(usage: events.Usage | None) -> Json:

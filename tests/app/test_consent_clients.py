@@ -25,9 +25,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
 ASKED = "Look up order 1, then drop x."
-LOOKED = '{"result":"order 1 is open"}'
+LOOKED = "order 1 is open"
 DONE, KEPT = "x is gone.", "x stays."
-SAID = {True: DONE, False: KEPT}
+WRITTEN = {True: DONE, False: KEPT}
+SAID = {True: f"crm.drop was done: x is dropped\n\n{DONE}", False: KEPT}
+"""What the model writes, and what is read of it: the app says itself what was done."""
 EITHER = pytest.mark.parametrize("approved", [True, False])
 
 
@@ -81,7 +83,7 @@ async def test_openais_package_answers_with_the_id_alone(acting: Acting, client:
     assert (looked["name"], looked["output"], looked["status"]) == ("look", LOOKED, "completed")
     assert (open_call["server_label"], open_call["name"], open_call["arguments"]) == ("crm", "drop", '{"name":"x"}')
     assert acting.has_run(approved=False)
-    acting.model.reply(SAID[approved])
+    acting.model.reply(WRITTEN[approved])
     answer = {"type": "mcp_approval_response", "approval_request_id": open_call["id"], "approve": approved}
     ended = (await ask(input=[answer], previous_response_id=paused["id"]))["response"]
     called = of_type(ended["output"], "mcp_call")
@@ -92,7 +94,7 @@ async def test_openais_package_answers_with_the_id_alone(acting: Acting, client:
     later = (await ask(input="Thank you.", previous_response_id=ended["id"]))["response"]
     assert said_in(later["output"]) == "You are welcome."
     told = str(acting.model.chats[-1].body["messages"])
-    assert [ASKED in told, SAID[approved] in told, "Thank you." in told] == [True] * 3
+    assert [ASKED in told, WRITTEN[approved] in told, "Thank you." in told] == [True] * 3
 
 
 @EITHER
@@ -106,7 +108,7 @@ async def test_ai_sdks_provider_for_openai_answers_after_the_items(
     paused = await ask(input=[{"role": "user", "content": ASKED}])
     request = of_type(paused["seen"], "tool-approval-request")
     assert acting.has_run(approved=False)
-    acting.model.reply(SAID[approved])
+    acting.model.reply(WRITTEN[approved])
     answer = {
         "type": "tool-approval-response",
         "approvalId": request["approvalId"],
@@ -129,7 +131,7 @@ async def test_ai_sdks_provider_for_openai_answers_after_the_items(
 )
 async def test_ai_sdk_asks_in_the_part_of_the_call(acting: Acting, version: str, approved: bool) -> None:
     acting.will_ask()
-    acting.model.reply(SAID[approved])
+    acting.model.reply(WRITTEN[approved])
     body = {} if version == "ai-5" else {"approvals": "parts"}
     paused, ended = await ai_sdk.chat(
         version,
@@ -159,7 +161,7 @@ async def test_ai_sdk_asks_in_the_part_of_the_call(acting: Acting, version: str,
 @pytest.mark.parametrize("version", [pytest.param("0.0.57", marks=pytest.mark.nightly), ag_ui.VERSIONS[-1]])
 async def test_ag_ui_interrupts_the_run(acting: Acting, version: str, approved: bool) -> None:
     acting.will_ask()
-    acting.model.reply(SAID[approved])
+    acting.model.reply(WRITTEN[approved])
     paused, ended = await ag_ui.run(
         version, f"{acting.host.url}/ag-ui", ag_ui.step(ASKED), {"decides": {"approved": approved}}
     )
@@ -187,7 +189,7 @@ async def test_a_chat_in_text_asks_for_a_phrase(acting: Acting, approved: bool) 
         assert all(f"`{phrase}`" in text for phrase in phrases)
         assert f"{acting.host.url}/approvals/" in text
         assert acting.has_run(approved=False)
-        acting.model.reply(SAID[approved])
+        acting.model.reply(WRITTEN[approved])
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": phrases[not approved]}]
         for _ in range(2):  # a page's "Regenerate" sends it again
             ended = await client.chat.completions.create(model=MODEL, messages=messages)
@@ -225,7 +227,7 @@ async def test_an_mcp_client_asks_its_user(acting: Acting, action: str) -> None:
 
     approved = action == "accept"
     acting.will_ask()
-    acting.model.reply(SAID[approved])
+    acting.model.reply(WRITTEN[approved])
     async with Client(f"{acting.host.url}/mcp", elicitation_callback=elicit) as client:
         result = await client.call_tool("ask", {"question": ASKED})
     (text,) = result.content
@@ -247,7 +249,7 @@ async def test_an_mcp_client_that_cannot_ask_shows_where_to_decide(acting: Actin
             assert response.status == 200
         (text,) = (await client.call_tool("ask", {"question": ASKED})).content
         assert isinstance(text, TextContent)
-        assert (text.text, acting.has_run(approved=True)) == (DONE, True)
+        assert (text.text, acting.has_run(approved=True)) == (SAID[True], True)
 
 
 type Send = Callable[[str, Any], Awaitable[tuple[int, str]]]
@@ -332,7 +334,9 @@ async def test_a_chat_leaves_what_waits_in_another_one_that_began_with_the_same_
         acting.model.reply("It is Monday.")
         assert await ask("Hello", other, "Which day is it?") == ("It is Monday.", None)
         acting.model.reply("x is dropped.")
-        assert (await ask("Hello", first, ASKED, question, approve))[0] == "x is dropped."
+        assert (await ask("Hello", first, ASKED, question, approve))[
+            0
+        ] == "crm.drop was done: x is dropped\n\nx is dropped."
         assert acting.has_run(approved=True)
 
 
@@ -354,7 +358,9 @@ async def test_equal_chats_that_both_wait_leave_only_their_own_question(acting: 
         with pytest.raises(sdk.ConflictError):
             await ask("Drop x, please.", theirs, approve_theirs)
         acting.model.reply("x is dropped.")
-        assert (await ask("Drop x, please.", mine, approve_mine))[0] == "x is dropped."
+        assert (await ask("Drop x, please.", mine, approve_mine))[
+            0
+        ] == "crm.drop was done: x is dropped\n\nx is dropped."
         assert acting.server.dropped == ["x"]
 
 

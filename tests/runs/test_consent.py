@@ -47,12 +47,12 @@ async def test_a_call_that_a_person_agrees_to_runs_once_and_the_turn_goes_on(
     service.reply("Done: ", "x is dropped.")
     events = await clerk.decide(yes(call))
     ended = next(event for event in events if isinstance(event, ToolEnded))
-    assert (ended.approval_id, ended.status, ended.text) == (call.approval_id, "done", '{"result":"x is dropped"}')
-    assert text_of(events) == "Done: x is dropped."
+    assert (ended.approval_id, ended.status, ended.text) == (call.approval_id, "done", "x is dropped")
+    assert text_of(events) == "crm.drop was done: x is dropped\n\nDone: x is dropped."
     assert isinstance(events[-1], Finished)
     assert (server.looked, server.dropped) == ([7], ["x"])
     assert len(service.chats) == 3
-    assert tool_texts(service)[-1] == '<result>\n{"result":"x is dropped"}\n</result>'
+    assert tool_texts(service)[-1] == "<result>\nx is dropped\n</result>"
     assert not [event for event in await clerk.read(run_id) if isinstance(event, Finished)][:-1]
 
 
@@ -119,7 +119,7 @@ async def test_a_heartbeat_does_not_end_a_pause_that_has_just_begun(
     service.call_tool("crm_drop", {"name": "x"})
     _, events = await clerk.ask("Drop x.")
     service.reply("Done.")
-    assert text_of(await clerk.decide(yes(opened(events)[0]))) == "Done."
+    assert text_of(await clerk.decide(yes(opened(events)[0]))) == "crm.drop was done: x is dropped\n\nDone."
     assert server.dropped == ["x"]
 
 
@@ -136,7 +136,10 @@ async def test_who_decides_at_once_is_shown_what_follows_and_not_the_question_ag
     service.call_tool("crm_drop", {"name": "x"})
     service.reply("Done.")
     await clerk.ask("Drop x.")
-    assert (text_of(await asyncio.wait_for(shown, 60)), server.dropped) == ("Done.", ["x"])
+    assert (text_of(await asyncio.wait_for(shown, 60)), server.dropped) == (
+        "crm.drop was done: x is dropped\n\nDone.",
+        ["x"],
+    )
 
 
 async def test_nobody_is_asked_for_a_call_that_could_not_run(clerk: Desk, server: Crm, service: OpenAIStandIn) -> None:
@@ -326,8 +329,8 @@ async def test_what_was_said_before_the_question_is_not_said_again(
     assert text_of(events) == "First I drop it."
     service.reply("Then I am done.")
     events = await clerk.decide(yes(opened(events)[0]))
-    assert text_of(events) == "\n\nThen I am done."
-    assert text_of(await clerk.read(run_id)) == "First I drop it.\n\nThen I am done."
+    assert text_of(events) == "\n\ncrm.drop was done: x is dropped\n\nThen I am done."
+    assert text_of(await clerk.read(run_id)) == "First I drop it.\n\ncrm.drop was done: x is dropped\n\nThen I am done."
     assert server.dropped == ["x"]
 
 
@@ -346,7 +349,7 @@ async def test_the_question_is_recorded_at_the_pause_and_the_answer_at_the_end(
     service.reply("x is dropped.")
     await clerk.decide(yes(opened(events)[0]))
     said = [message.content for message in await history.messages("anonymous", chat.id)]
-    assert said == ["Hello.", "Hi.", "Drop x.", "x is dropped."]
+    assert said == ["Hello.", "Hi.", "Drop x.", "crm.drop was done: x is dropped\n\nx is dropped."]
     sent: Any = service.chats[-1].body["messages"]
     assert [one["content"] for one in sent if one["role"] == "user"] == ["Hello.", "Drop x."]
 

@@ -87,7 +87,7 @@ async def test_what_is_written_is_what_the_crash_points_are(tmp_path: Path) -> N
         openai.reply("Done.")
         done = await running.act(tmp_path, "decide", approvals=asked["waits"])
     assert (asked["written"], done["written"]) == (ASKING, ACTING)
-    assert (done["status"], done["ended"], done["text"]) == (200, ["done"], "Done.")
+    assert (done["status"], done["ended"], done["text"]) == (200, ["done"], "crm.drop was done: x is dropped\n\nDone.")
     assert running.crm.dropped == ["x"]
 
 
@@ -105,7 +105,11 @@ async def test_a_call_is_asked_for_once_wherever_the_process_ended(crash_at: int
         assert running.crm.dropped == []
         openai.reply("Done.")
         done = await running.act(tmp_path, "decide", approvals=asked["waits"])
-    assert (done["ended"], done["text"], running.crm.dropped) == (["done"], "Done.", ["x"])
+    assert (done["ended"], done["text"], running.crm.dropped) == (
+        ["done"],
+        "crm.drop was done: x is dropped\n\nDone.",
+        ["x"],
+    )
 
 
 @pytest.mark.parametrize("crash_at", one_in(99, [EXECUTED, "in the call", 0, 1, 2, 3, 4, 5, 7, 8]))

@@ -48,7 +48,7 @@ async def test_only_who_asked_or_an_approver_decides(clerk: Desk, server: Crm, s
     service.reply("Done.")
     await clerk.runs.consents.decide(yes(call), approver, here=False)
     done = await clerk.read(seen.run_id, asker)
-    assert (text_of(done), server.dropped) == ("Done.", ["x"])
+    assert (text_of(done), server.dropped) == ("crm.drop was done: x is dropped\n\nDone.", ["x"])
     found = await find_approval(store, call.approval_id, approver)
     assert (found.call.state, found.call.decided_by) == ("executed", "user:t/boss")
     assert await list_approvals(store, approver) == ([], None)
