@@ -341,6 +341,7 @@ ENTRANCES = {
 def test_no_parser_is_reached_but_through_a_reader() -> None:
     for file in [*(ROOT / "shared").rglob("*.py"), *(ROOT / "local").rglob("*.py")]:
         is_parser = file.parent.name == "reading" and file.name in PARSERS
+        is_parser |= file.name == "person_command.py"  # it writes a package, and reads none
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 modules, names = {alias.name for alias in node.names}, set[str]()
