@@ -56,7 +56,9 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
         failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure and not protocol.sends_inside(failure.error, followed.request):
         raise failure.error
-    lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS))
+    # aiohttp, and so Open WebUI, drops what it has read of an answer that breaks off.
+    can_break = "aiohttp/" not in request.headers.get("user-agent", "")
+    lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS), breaks_off=can_break)
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
     if followed.outlives:
         return RecordsResponse(lines, headers={"cache-control": "no-cache", **headers})

@@ -275,6 +275,7 @@ async def stream_bytes(
     *,
     after: int = -1,
     numbered: bool = False,
+    breaks_off: bool = True,
 ) -> AsyncGenerator[bytes]:
     """Encode a turn's events as they arrive: one chunk of bytes, for one write, per batch with records.
 
@@ -286,6 +287,7 @@ async def stream_bytes(
         batches: The events.
         after: Number of the last record that the reader has, from 0: only those after it are sent.
         numbered: Whether server-sent events get the numbers of their records as ids.
+        breaks_off: Whether the reader can take a connection that breaks off, if the framing has it.
     """
     encode, join = protocol.encoder(request).encode, protocol.framing.join
     number = -1
@@ -303,7 +305,7 @@ async def stream_bytes(
             yield join(records)
         elif not batch:
             yield protocol.framing.keep_alive
-    if protocol.framing.breaks_off and not isinstance(last, bytes) and "error" in last:
+    if breaks_off and protocol.framing.breaks_off and not isinstance(last, bytes) and "error" in last:
         raise BrokenOff
     if protocol.framing.end:
         yield protocol.framing.end

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 """One loop with the stand-in that the tests script."""
 
 COMPLETIONS, RESPONSES = "/v1/chat/completions", "/v1/responses"
+NET = {"User-Agent": "OpenAI/2.15.0 (.NET 10.0.0; Linux)"}
 HALF = b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'
 
 
@@ -110,7 +111,7 @@ async def test_a_stream_that_fails_ends_with_its_error_and_without_the_last_byte
     read, before = bytearray(), app.log()
 
     async def read_all() -> None:
-        async with http.post(app.url + path, json=completions(stream=True)) as response:
+        async with http.post(app.url + path, json=completions(stream=True), headers=NET) as response:
             async for piece in response.content.iter_any():
                 read.extend(piece)
 
