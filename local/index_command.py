@@ -24,11 +24,12 @@ from types import TracebackType
 from tqdm import tqdm
 
 from local import HostError
+from local.folder import ClosedFolder, FoundFile, list_folder
+from local.folder.ingest import ingest_folder
 from local.settings_of_commands import read_settings
 from shared.errors import NotConfigured, SwitchboardError
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.folder import ClosedFolder, FoundFile, list_folder
-from shared.ingestion.ingest import ingest_folder, sync_stored
+from shared.ingestion.ingest import sync_stored
 from shared.parts import kept_folders, open_index, open_target
 from shared.reading.readers import readable_suffixes
 from shared.retrieval import Embedder

@@ -1,9 +1,8 @@
-"""Ingestion: fills a `PassageIndex` from a folder of documents, and from documents that others put into the store.
+"""Ingestion: fills a `PassageIndex` from documents that others put into the store; a folder is `local/folder`'s.
 
-`ingest` goes through a folder or through the store, and `comparison` finds what is to be done; `folder` lists and
-reads files, and `bundles` reads them ahead; `changes` writes and deletes one document, in the store and the index;
-`document` makes its entry: chunks of text from `shared.reading`, made into `passages`, `page_images`, and a
-fingerprint, which tells what is indexed already. The command is `local/index_command.py`.
+`ingest` goes through the store, and `comparison` finds what is to be done; `names` says which names are indexed;
+`changes` writes and deletes one document, in the store and the index; `document` makes its entry: chunks of text from
+`shared.reading`, made into `passages`, `page_images`, and a fingerprint, which tells what is indexed already.
 
 What works with the index, the store or an embedder raises a SwitchboardError if one of them fails now. The entry of a
 document stays as it was, or is marked as unfinished, and the call can be repeated.

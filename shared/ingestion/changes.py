@@ -30,7 +30,7 @@ from shared.ingestion.document import (
     origin_of,
     read_passages,
 )
-from shared.ingestion.folder import not_indexed
+from shared.ingestion.names import not_indexed
 from shared.reading import UnreadableError
 from shared.reading.readers import check_size
 

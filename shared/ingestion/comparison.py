@@ -5,23 +5,18 @@ and a container has an order of its own.
 """
 
 import asyncio
-import os
 import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
-from shared.documents import is_name
 from shared.documents.own import PEOPLE
 from shared.errors import Unavailable
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.document import Origin
-from shared.ingestion.folder import ClosedFolder, FoundFile
 from shared.retrieval import PassageIndex
 
 _TOGETHER = 500
@@ -39,7 +34,6 @@ _TOTAL = (
     "SELECT (SELECT count(*) FROM reports) + (SELECT count(*) FROM to_do) + "
     "(SELECT count(*) FROM gone WHERE known LIKE ? || ':%')"
 )
-_TWIN = "has the same name as another but for how its accents are encoded; rename one."
 
 
 class Comparison:
@@ -50,78 +44,47 @@ class Comparison:
     """
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
+        self.db = db
         self._lock = threading.Lock()
 
     async def add_index(self, index: PassageIndex) -> None:
         """Add what the index has."""
         async for some in together(index.fingerprints()):
             shared = [one for one in some if not one[0].startswith(PEOPLE)]  # what people add is no part of a listing
-            await self.run(partial(self._set, "known", shared))
-
-    async def add_stored(self, names: AsyncGenerator[str]) -> None:
-        """Add the names of the documents that a store has."""
-        async for some in together(names):
-            composed = [(normalize("NFC", name), 1) for name in some if is_name(name)]
-            await self.run(partial(self._set, "is_stored", composed))
-
-    def add_files(self, listing: Iterable[FoundFile | FileReport]) -> None:
-        """Add the files of a folder, and the reports on others. Call it in `run`: the folder is listed meanwhile."""
-        closed: list[str] = []
-        for found in listing:
-            if isinstance(found, FoundFile):
-                self._add(found)
-            else:
-                self.report([found])
-            if isinstance(found, ClosedFolder):
-                closed.append(found.prefix)
-        for prefix in closed:  # the documents in it may still exist
-            start = (len(prefix), prefix)
-            self._db.execute("UPDATE documents SET listed = x'' WHERE listed IS NULL AND substr(name, 1, ?) = ?", start)
+            await self.run(partial(self.fill, "known", shared))
 
     def add_documents(self, listed: Iterable[tuple[str, bool]]) -> None:
         """Add documents of the store, and whether something is to be done for them. Call it in `run`."""
-        self._set("listed", ((name, b"?" if to_do else b"") for name, to_do in listed))
+        self.fill("listed", ((name, b"?" if to_do else b"") for name, to_do in listed))
 
     def report(self, reports: Iterable[FileReport]) -> None:
         """Add reports. Call it in `run`."""
         rows = ((one.name, one.outcome, one.detail) for one in reports)
-        self._db.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+        self.db.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
 
     def known(self, names: Sequence[str]) -> dict[str, str]:
         """Return the fingerprints that the index has of some documents. Call it in `run`."""
-        found = (self._db.execute("SELECT name, known FROM documents WHERE name = ?", (name,)) for name in names)
+        found = (self.db.execute("SELECT name, known FROM documents WHERE name = ?", (name,)) for name in names)
         return dict(chain.from_iterable(found))
 
     async def total(self, origin: Origin) -> int:
         """Return the number of reports, of documents of this origin that are gone, and of those to be done."""
-        return await self.run(lambda: self._db.execute(_TOTAL, (origin,)).fetchone()[0])
+        return await self.run(lambda: self.db.execute(_TOTAL, (origin,)).fetchone()[0])
 
     async def reports(self) -> AsyncGenerator[FileReport]:
         """Yield the reports."""
-        async for name, outcome, detail in self._rows("SELECT * FROM reports ORDER BY name"):
+        async for name, outcome, detail in self.rows("SELECT * FROM reports ORDER BY name"):
             yield FileReport(name, Outcome(outcome), detail)
 
     async def gone(self, origin: Origin) -> AsyncGenerator[str]:
         """Yield the names that the index has of this origin, and the listing has not."""
-        async for (name,) in self._rows("SELECT name FROM gone WHERE known LIKE ? || ':%' ORDER BY name", origin):
-            yield name
-
-    async def unknown(self) -> AsyncGenerator[str]:
-        """Yield the names that the store has, and the index has not."""
-        async for (name,) in self._rows("SELECT name FROM documents WHERE is_stored AND known IS NULL"):
+        async for (name,) in self.rows("SELECT name FROM gone WHERE known LIKE ? || ':%' ORDER BY name", origin):
             yield name
 
     async def to_do(self) -> AsyncGenerator[str]:
         """Yield the names of the documents to be done, those that the index has first."""
-        async for (name,) in self._rows("SELECT name FROM to_do ORDER BY known IS NULL, name"):
+        async for (name,) in self.rows("SELECT name FROM to_do ORDER BY known IS NULL, name"):
             yield name
-
-    async def files(self) -> AsyncGenerator[FoundFile]:
-        """Yield the files of the folder."""
-        query = "SELECT listed, name, size, known, is_stored FROM to_do ORDER BY name"
-        async for path, name, size, known, is_stored in self._rows(query):
-            yield FoundFile(Path(os.fsdecode(path)), name, size, known, bool(is_stored))
 
     async def run[T](self, work: Callable[[], T]) -> T:
         """Do a part of the work in a thread.
@@ -139,35 +102,29 @@ class Comparison:
         except sqlite3.Error as fault:
             raise Unavailable(f"A temporary file cannot be used ({fault}). Is there room for it?") from fault
 
-    async def _rows(self, query: str, *values: str) -> AsyncGenerator[Sequence[Any]]:
-        cursor = await self.run(lambda: self._db.execute(query, values))
+    async def rows(self, query: str, *values: str) -> AsyncGenerator[Sequence[Any]]:
+        """Yield the rows of a query."""
+        cursor = await self.run(lambda: self.db.execute(query, values))
         while rows := await self.run(lambda: cursor.fetchmany(_TOGETHER)):
             for row in rows:
                 yield row
 
-    def _set(self, column: str, values: Iterable[tuple[str, object]]) -> None:
-        self._db.executemany(
+    def fill(self, column: str, values: Iterable[tuple[str, object]]) -> None:
+        """Set a column of some documents, by their names."""
+        self.db.executemany(
             f"INSERT INTO documents (name, {column}) VALUES (?, ?) "  # noqa: S608 (a column of ours)
             f"ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}",
             values,
         )
 
-    def _add(self, found: FoundFile) -> None:
-        """Add a file. Of several with one name, the first path counts, and the others are reported."""
-        name, path = found.sourcefile, os.fsencode(found.path)
-        (twin,) = self._db.execute("SELECT listed FROM documents WHERE name = ?", (name,)).fetchone() or (None,)
-        if twin:
-            self.report([FileReport(name, Outcome.FAILED, _TWIN)])
-        if not twin or path < twin:
-            self._set("listed", [(name, path)])
-            self._set("size", [(name, found.size)])
-
 
 @asynccontextmanager
-async def comparing(index: PassageIndex) -> AsyncGenerator[Comparison]:
+async def comparing[Kind: Comparison](
+    index: PassageIndex, kind: Callable[[sqlite3.Connection], Kind] = Comparison
+) -> AsyncGenerator[Kind]:
     """Make a comparison that has what the index has, for a while."""
     db = await asyncio.to_thread(sqlite3.connect, "", check_same_thread=False)  # a file that nobody else sees
-    comparison = Comparison(db)
+    comparison = kind(db)
     try:
         await comparison.run(lambda: db.executescript(_TABLES))
         await comparison.add_index(index)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from local.folder import FoundFile, list_folder
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, Message, Passage, Role
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import TextDelta
-from shared.ingestion.folder import FoundFile, list_folder
 from shared.reading.readers import READERS, read_pages
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Seq
 from functools import partial
 from pathlib import Path
 
+from local.folder import list_folder
+from local.folder.ingest import ingest_folder
 from shared.chat_types import Passage
 from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.document import Target
-from shared.ingestion.folder import list_folder
-from shared.ingestion.ingest import ingest_folder
 from shared.ingestion.page_images import PageImages
 from shared.reading.readers import TextRecognition
 from shared.reading.sandbox import sandbox_for_documents

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from shared.ingestion.folder import list_folder
-from shared.ingestion.ingest import ingest_folder
+from local.folder import list_folder
+from local.folder.ingest import ingest_folder
 from tests.ingestion.memory_index import Workplace, followed, outcomes, reason
 
 

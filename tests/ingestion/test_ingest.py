@@ -14,12 +14,13 @@ from urllib.parse import unquote
 import apsw
 import pytest
 
+from local.folder import FoundFile
+from local.folder.comparison import FolderComparison
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.ingestion import Outcome
 from shared.ingestion.comparison import comparing
 from shared.ingestion.document import Origin, Target
-from shared.ingestion.folder import FoundFile
 from shared.reading import Page
 from shared.reading.sandbox import sandbox_for_documents
 from shared.retrieval import FileEntry
@@ -148,7 +149,7 @@ async def test_a_folder_is_compared_without_holding_all_of_it() -> None:
         """Bytes at most, of all threads of this process."""
         tracemalloc.start()
         try:
-            async with comparing(Large()) as comparison:
+            async with comparing(Large(), FolderComparison) as comparison:
                 listing = (FoundFile(Path(f"/{number}"), f"{number:05}.md", 1) for number in range(count))
                 await comparison.run(lambda: comparison.add_files(listing))
                 total = await comparison.total(Origin.FOLDER)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.ingestion.folder import sourcefile_of
+from local.folder import sourcefile_of
 from shared.ingestion.passages import category, passage_id, sourcepage
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

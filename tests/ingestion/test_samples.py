@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from local.folder import FoundFile, list_folder
 from shared.chat_types import Passage
-from shared.ingestion.folder import FoundFile, list_folder
 from shared.reading.readers import READERS, read_pages
 from tests.ingestion.split_here import split
 

@@ -6,17 +6,13 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from shared.documents import is_hidden, is_name
+from shared.documents import is_name
 from shared.ingestion import FileReport, Outcome
+from shared.ingestion.names import NO_NAME, not_indexed
 from shared.reading import UnreadableError
-from shared.reading.readers import MAX_FILE_BYTES, check_size, old_format
-
-_NO_NAME = (
-    "has a name that no link can lead to: with a control character such as a line break, a backslash, an empty part, "
-    "`.` or `..`, or more than 1,024 characters; rename it."
-)
+from shared.reading.readers import MAX_FILE_BYTES, check_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +98,8 @@ def sourcefile_of(path: Path, folder: Path) -> str:
     except UnicodeEncodeError as broken:
         raise UnreadableError("has a name that is not Unicode; rename it.") from broken
     if not is_name(name):
-        raise UnreadableError(_NO_NAME)
+        raise UnreadableError(NO_NAME)
     return name
-
-
-def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
-    """Report on a document that is not indexed because of its name; None if it is indexed.
-
-    Args:
-        name: Its path.
-        formats: Suffixes of the documents that can be read.
-    """
-    if not is_name(name):
-        return FileReport(name, Outcome.FAILED, _NO_NAME)
-    if is_hidden(name):
-        return FileReport(name, Outcome.SKIPPED, "is hidden.")
-    if (suffix := PurePosixPath(name).suffix.lower()) not in formats:
-        reason = old_format(suffix) or f"has no format that can be read ({', '.join(formats)})."
-        return FileReport(name, Outcome.SKIPPED, reason)
-    return None
 
 
 def _found(path: Path, root: Path, formats: Collection[str]) -> FoundFile | FileReport:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 
+from local.folder import FoundFile, read_file
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.errors import SwitchboardError
 from shared.ingestion.document import (
@@ -23,7 +24,6 @@ from shared.ingestion.document import (
     read_passages,
     read_plain_texts,
 )
-from shared.ingestion.folder import FoundFile, read_file
 from shared.reading import UnreadableError
 from shared.reading.sandbox import PLAIN_TEXT
 
