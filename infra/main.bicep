@@ -57,8 +57,8 @@ param authTenantId string = ''
 @description('Whether callers see only documents that name them: where a request asks for it, always, or always and open ones too.')
 param accessControl string = 'on-request'
 
-@allowed(['on', 'off'])
-@description('Whether the app serves the playground, a page to ask from, at /api. Callers sign in there as everywhere.')
+@allowed(['on', 'chat', 'off'])
+@description('Whether the app serves a page to ask from at /api: chat for readers, on for the workbench. Callers sign in there as everywhere.')
 param playground string = 'off'
 
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')

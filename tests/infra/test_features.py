@@ -53,7 +53,7 @@ def test_a_deployment_has_the_packages_of_its_features_and_the_file_is_whole_aga
         found = packages(file.read_text())
         for name, feature in features.FEATURES.items():
             assert set(feature.packages) <= found if name in chosen else found.isdisjoint(feature.packages)
-        assert {"openai", "azure-search-documents", "starlette"} <= found
+        assert {"aiohttp", "azure-search-documents", "starlette"} <= found
     assert run(project, "--all").returncode == 0
     assert run(project, "--all").returncode == 0
     assert file.read_text() == WHOLE
