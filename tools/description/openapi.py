@@ -11,9 +11,9 @@ from shared.errors import (
     InternalError,
     NotConfigured,
     NotSignedIn,
-    Overloaded,
     RateLimited,
     SwitchboardError,
+    TooSlow,
     Unavailable,
 )
 from shared.runtime.host_file import ROUTE_PREFIX
@@ -324,10 +324,9 @@ def _error_responses(kinds: Iterable[described.ErrorType], protocols: Iterable[P
             str(kind.status), {"description": ""} | ({"content": content} if content else {})
         )
         response["description"] = f"{response['description']} {meaning}".strip()
-        if issubclass(kind, RateLimited | Overloaded):
-            required = kind is RateLimited  # other errors share the status of Overloaded
-            whole_seconds = {"type": "integer", "minimum": 1}
-            seconds = {"description": "Seconds to wait.", "required": required, "schema": whole_seconds}
+        if issubclass(kind, RateLimited | Unavailable | TooSlow):
+            whole_seconds = {"type": "integer", "minimum": 1, "maximum": 60}
+            seconds = {"description": "Seconds to wait, if they are few.", "required": False, "schema": whole_seconds}
             response["headers"] = {"Retry-After": seconds}
         if issubclass(kind, NotSignedIn):
             how = {"description": "How to sign in (RFC 6750).", "required": True, "schema": STRING}
