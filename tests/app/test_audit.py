@@ -123,7 +123,7 @@ async def test_a_call_its_consent_and_its_texts_are_recorded(
     arguments = sha256(b'{"name":"x"}').hexdigest()
     assert (done["tool"], done["approval"], done["arguments_sha256"]) == ("drop", asked["id"], arguments)
     assert lines[0]["question"] == QUESTION
-    assert lines[-1]["answer"] == "Gone."
+    assert lines[-1]["answer"].endswith("Gone.")
 
 
 async def test_who_asked_is_in_the_record_though_the_host_is_killed_in_the_midst_of_the_answer(
