@@ -151,6 +151,8 @@ async def test_a_hostile_document_is_shown_without_what_it_tries(
     await ask(page, hostile, f"What does the plan pay for nothing in {kind}?")
     await ended(page)
     panel = await tab(page, "Sources")
+    if kind == "name":  # a tag is broken in an answer, so that this cites no source
+        await panel.get_by_text("Found, not cited").click()
     await panel.get_by_role("button", name=NAMES[kind]).first.click()
     document = page.get_by_role("region", name="Document")
     await expect(document.locator("mark.passage").first).to_contain_text(WORDS)

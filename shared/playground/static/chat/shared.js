@@ -47,7 +47,7 @@ function Said({ message: { role, content, citations, agentName, finishReason } }
     problem.value = "";
     download({ id: name }).catch((error) => (problem.value = error.message));
   };
-  return html`<section class=${agentName ? "agent" : "reply turn"} aria-label=${agentName || t("turn.answer")}>
+  return html`<div class=${agentName ? "agent" : "reply turn"} role="group" aria-label=${agentName || t("turn.answer")}>
     ${agentName && html`<h2>${agentName}</h2>`}
     <${Answer} turn=${turn} text=${text} sources=${sources} isWhole=${true} openCopied=${save} />
     ${finishReason === "stopped" && html`<p class="quiet">${t("shared.stopped")}</p>`}
@@ -55,5 +55,5 @@ function Said({ message: { role, content, citations, agentName, finishReason } }
     ${citations.length > 0 &&
     html`<p class="actions quiet"><span>${t("sources.cited")}</span>${citations.map((name) => html`<button class="plain" title=${t("viewer.download")} onClick=${() => save(name)}>${shownName(name)}</button>`)}</p>`}
     ${problem.value && html`<div class="problem" role="alert"><${ErrorText} text=${problem.value} /></div>`}
-  </section>`;
+  </div>`;
 }
