@@ -11,7 +11,7 @@ from shared.chat_models import ModelFinished, ModelText
 from shared.chat_models.openai_chat import OpenAIChatModel
 from shared.chat_types import Json, Message, Role, ToolCall, ToolDefinition
 from shared.core.prompts import SEARCH_TOOL
-from shared.errors import Unavailable
+from shared.errors import BadRequest
 from shared.events import CompletionStarted, ReasoningDelta
 from shared.outbound.openai_service.service import OpenAIService
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, model_of
@@ -154,7 +154,7 @@ async def test_what_came_with_a_call_goes_back_with_it() -> None:
             Message(Role.ASSISTANT, "", (call,)),
             Message(Role.TOOL, "paid", tool_call_id="c1"),
         )
-        with pytest.raises(Unavailable):  # the stand-in is as strict as OpenAI, which is never sent such keys
+        with pytest.raises(BadRequest):  # the stand-in is as strict as OpenAI, which is never sent such keys
             await ask(model, replace(QUESTION, messages=spoken))
         sent: Any = service.chats[-1].body
         message = sent["messages"][1]
