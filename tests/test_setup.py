@@ -50,12 +50,14 @@ def test_an_index_that_cannot_be_reached_is_one_sentence_with_the_remedy(checkou
 
 
 GROUPS = ("local", "dev", "evaluation", "ocr", "embeddings")
+APART = "bench"
+"""The group that only the environment of the deployed app has."""
 
 
 @pytest.fixture
 def small(checkout: Path) -> Path:
     """A project with the same groups, and in each a package of its own that needs no download."""
-    for name in ("app", *GROUPS):
+    for name in ("app", APART, *GROUPS):
         with zipfile.ZipFile(checkout / f"for_{name}-1-py3-none-any.whl", "w") as wheel:
             wheel.writestr(f"for_{name}.py", "")
             wheel.writestr(f"for_{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: for_{name}\nVersion: 1\n")
@@ -64,10 +66,15 @@ def small(checkout: Path) -> Path:
             )
             wheel.writestr(f"for_{name}-1.dist-info/RECORD", "")
     lines = ["[project]", 'name = "small"', 'version = "1"', 'requires-python = ">=3.13"', 'dependencies = ["for-app"]']
-    lines += ["[dependency-groups]", *(f'{name} = ["for-{name}"]' for name in GROUPS), "[tool.uv]", "package = false"]
+    lines += [
+        "[dependency-groups]",
+        *(f'{name} = ["for-{name}"]' for name in (APART, *GROUPS)),
+        "[tool.uv]",
+        "package = false",
+    ]
     lines += [
         "[tool.uv.sources]",
-        *(f'for-{name} = {{path = "for_{name}-1-py3-none-any.whl"}}' for name in ("app", *GROUPS)),
+        *(f'for-{name} = {{path = "for_{name}-1-py3-none-any.whl"}}' for name in ("app", APART, *GROUPS)),
     ]
     (checkout / "pyproject.toml").write_text("\n".join(lines))
     command = [UV, "lock", "--quiet", "--offline", "--python", sys.executable]
@@ -114,7 +121,7 @@ def test_what_is_deployed_is_apart_for_tests_and_benchmarks_alone(small: Path) -
     add(small, "run")
     assert installed(small, ".tools/deployed") == set()
     add(small, "test")
-    assert installed(small, ".tools/deployed") == {"app", "local"}
+    assert installed(small, ".tools/deployed") == {"app", "local", APART}
 
 
 @pytest.mark.parametrize(
