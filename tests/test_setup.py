@@ -127,7 +127,7 @@ def test_what_is_deployed_is_apart_for_tests_and_benchmarks_alone(small: Path) -
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        *((name, "run") for name in ("setup", "run", "index", "sync", "api-key")),
+        *((name, "run") for name in ("setup", "run", "index", "sync", "api-key", "person", "audit")),
         *((name, "test") for name in ("setup-test", "test", "unit", "check", "bench", "requirements", "soak")),
         ("eval", "evaluation"),
     ],
