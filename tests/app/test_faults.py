@@ -249,6 +249,6 @@ async def test_the_log_has_ids_and_outcomes_and_no_users_text_and_no_key(
     openai.fail(400, error={"message": "Okapi", "code": "x"})
     async with http.post(app.url + "/chat", json=body("Xylophone again")) as response:
         await response.read()
-    await asyncio.to_thread(app.wait_for, r"(?s)turn ended: stop.*turn ended: unavailable", after=before)
+    await asyncio.to_thread(app.wait_for, r"(?s)turn ended: stop.*turn ended: bad_request", after=before)
     log = app.log()
     assert not [word for word in ("Zebrafish", "Quagga", "Xylophone", "Okapi", openai.api_key) if word in log]

@@ -128,7 +128,7 @@ async def test_a_file_without_a_media_type_is_read_by_its_name(built_in: Running
     [
         ("$$", "a.pdf", "messages[0].content[0].file.file_data: should be the file in base64"),
         ("", "a.pdf", "should be the file in base64"),
-        ("data:application/pdf,Hi", "a.pdf", "a data: URL with the file in base64"),
+        ("data:application/pdf,Hi", "a.pdf", "should be the file in base64, as a data: URL; nothing is fetched"),
         (base64_of(b"no pdf"), "a.pdf", "('a.pdf') is damaged"),
         (base64_of(PDF[:2_000]), "a.pdf", "('a.pdf') is damaged"),
         (base64_of(PDF), "a.zip", "which cannot be read. Send PDF"),

@@ -37,9 +37,11 @@ async def kept(host: RunningHost) -> AsyncGenerator[sdk.AsyncOpenAI]:
 
 
 def said(openai: OpenAIStandIn) -> list[str]:
-    """The conversation in the last prompt."""
+    """The conversation in the last prompt, of whose last message only what comes after the sources and the day."""
     messages: Any = openai.chats[-1].body["messages"]
-    return [message["content"].partition("\n")[0] for message in messages if message["role"] != "system"]
+    *earlier, last = [message["content"] for message in messages if message["role"] != "system"]
+    question = last.partition("\n\nToday is ")[2].split("\n\n")[1]
+    return [*(text.partition("\n")[0] for text in earlier), question]
 
 
 def next_turn(openai: OpenAIStandIn, text: str) -> None:

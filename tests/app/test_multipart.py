@@ -59,9 +59,11 @@ async def test_microsofts_client_sends_an_image_and_a_text(app: RunningHost, ope
     assert said["message" if kind == "answer" else "delta"]["content"] == "A pumpkin."
     assert outcome.records[0]["sessionState"] == {"id": 1}
     image, text = content_of(openai)
-    told = f"<file>\nName: notes.txt\n\n{NOTES}\n</file>\n\n{QUESTION}\n\nToday is "
+    told = f"<file>\nName: notes.txt\n\n{NOTES}\n</file>\n\nSources:\n<source>\nName: plan.pdf#page=3\n"
     assert text["text"].startswith(told)
-    assert "\n\nSources:\n<source>\nName: plan.pdf#page=3\n" in text["text"]
+    sources, _, after = text["text"].partition("\n\nToday is ")
+    assert sources.endswith("\n</source>")
+    assert f"\n\n{QUESTION}" in after
     scheme, _, data = image["image_url"]["url"].partition(",")
     assert (scheme, b64decode(data)) == ("data:image/png;base64", PNG)
     thoughts = {thought["title"]: thought["description"] for thought in outcome.records[0]["context"]["thoughts"]}
