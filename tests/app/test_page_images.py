@@ -151,9 +151,11 @@ async def test_each_image_follows_its_name_and_is_the_page(
     *images, last = shown(openai)
     named = {name["text"]: image["image_url"]["url"] for name, image in zip(images[::2], images[1::2], strict=True)}
     assert {f"{SECOND}:", f"{THIRD}:"} <= set(named)
-    assert last["text"].startswith(QUESTION)
-    assert f"\nName: {SECOND}\n" in last["text"]
-    assert "Green tea" in last["text"]
+    sources, _, asked = last["text"].partition(QUESTION)
+    assert sources.startswith("Sources:\n")
+    assert "in square brackets" in asked
+    assert f"\nName: {SECOND}\n" in sources
+    assert "Green tea" in sources
     media_type, _, encoded = named[f"{SECOND}:"].partition(";base64,")
     assert media_type == "data:image/jpeg"
     assert max(Image.open(BytesIO(b64decode(encoded))).size) > 1000

@@ -54,14 +54,24 @@ async def test_the_package_reads_an_answer_and_writes_the_same_bytes(
     assert read["written"] == sent
 
 
-@pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("stop", ""), ("length", "it reached the app's limit"), ("content_filter", "The content filter ended")],
+)
 async def test_the_package_knows_how_an_answer_ended(
-    app: RunningHost, semantic_kernel: Client, openai: OpenAIStandIn, http: aiohttp.ClientSession, reason: str
+    app: RunningHost,
+    semantic_kernel: Client,
+    openai: OpenAIStandIn,
+    http: aiohttp.ClientSession,
+    reason: str,
+    told: str,
 ) -> None:
     openai.reply("Sehkraft", " 👓", finish_reason=reason)
     sent = await whole(app, http)
     (read,) = (await semantic_kernel.give({"whole": [sent]}))["whole"]
-    assert read == {"text": "Sehkraft 👓", "written": sent}
+    text, _, after = read["text"].partition("\n\n")
+    assert (text, read["written"]) == ("Sehkraft 👓", sent)
+    assert told in after if told else not after
     assert json.loads(sent)["finish_reason"] == reason
 
 

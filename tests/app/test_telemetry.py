@@ -152,7 +152,7 @@ async def test_an_agent_that_fails_is_its_own_error_and_the_teams_lack(app: Trac
     app.openai.fail(400)
     trace, _ = await app.ask("/multi-agent-chat/stream", TEAM, **body())
     failed = [agent for agent in trace.children(trace.root) if agent.failed]
-    assert [agent.attributes["error.type"] for agent in failed] == ["unavailable"]
+    assert [agent.attributes["error.type"] for agent in failed] == ["bad_request"]
     assert not trace.root.failed
     assert trace.root.attributes["switchboard.degraded"] == ["agents"]
 

@@ -62,7 +62,7 @@ async def test_a_wrong_method_is_told_the_right_one(
     assert allowed.partition(",")[0] in answer
 
 
-@pytest.mark.parametrize("path", ["/ai-chat-2024-05-29/chats", "/v1/embeddings", "/V1/responses/resp_1/input_items"])
+@pytest.mark.parametrize("path", ["/ai-chat-2024-05-29/chats", "/v1/embeddings", "/V1/responses/resp_1/items"])
 async def test_the_error_has_the_shape_of_the_protocol_that_the_path_names(
     built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:

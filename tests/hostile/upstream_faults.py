@@ -168,8 +168,16 @@ def bad_bodies() -> dict[str, UpstreamFault]:
     }
 
 
-_UNAVAILABLE = (300, 304, 400, 401, 402, 403, 404, 405, 409, 418, 422, 451, 499, 500, 501, 502, 503, 520, 599, 999)
-STATUSES = {**dict.fromkeys(_UNAVAILABLE, 503), 408: 504, 413: 400, 429: 429, 504: 504, 524: 504}
+_UNAVAILABLE = (300, 304, 401, 403, 404, 405, 409, 500, 501, 502, 503, 520, 599, 999)
+_NOT_ACCEPTED = (400, 402, 413, 418, 422, 451, 499)
+STATUSES = {
+    **dict.fromkeys(_UNAVAILABLE, 503),
+    **dict.fromkeys(_NOT_ACCEPTED, 400),
+    408: 504,
+    429: 429,
+    504: 504,
+    524: 504,
+}
 """The status of the service, and that of our answer."""
 
 ODD_ERRORS: dict[str, bytes] = {
@@ -219,14 +227,14 @@ def refusals() -> dict[str, UpstreamFault]:
     }
     return {
         **{f"status-{sent}": UpstreamFault((whole(f"{sent} X", error),), ours) for sent, ours in STATUSES.items()},
-        **{f"refusal-{name}": UpstreamFault((whole("400 X", body),)) for name, body in ODD_ERRORS.items()},
-        **{f"refusal-{name}": UpstreamFault((sent,)) for name, sent in odd.items()},
+        **{f"refusal-{name}": UpstreamFault((whole("400 X", body),), 400) for name, body in ODD_ERRORS.items()},
+        **{f"refusal-{name}": UpstreamFault((sent,), 400) for name, sent in odd.items()},
         "rate-for-73-years": UpstreamFault((whole("429 X", error, headers="Retry-After: 2300926067\r\n"),), 429),
         "rate-until-a-far-date": UpstreamFault(
             (whole("429 X", error, headers="Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n"),), 429
         ),
         "rate-of-a-body-without-end": UpstreamFault((b"HTTP/1.1 429 X\r\nRetry-After: 60\r\n\r\n", Forever(LONG)), 429),
-        "refusal-without-end": UpstreamFault((b"HTTP/1.1 400 X\r\n\r\n", Forever(LONG))),
+        "refusal-without-end": UpstreamFault((b"HTTP/1.1 400 X\r\n\r\n", Forever(LONG)), 400),
         "fault-without-end": UpstreamFault((b"HTTP/1.1 500 X\r\n\r\n", Forever(LONG))),
         **{
             f"redirect-{status}-{name}": UpstreamFault((whole(f"{status} X", b"", headers=f"Location: {where}\r\n"),))
