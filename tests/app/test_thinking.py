@@ -52,7 +52,7 @@ def thinking(openai: OpenAIStandIn) -> None:
 
 
 @pytest.mark.usefixtures("thinking")
-async def test_openais_package_has_both_thoughts_at_their_places(acting: RunningHost) -> None:
+async def test_openais_package_has_both_thoughts_at_their_places(acting: RunningHost, openai: OpenAIStandIn) -> None:
     async with client_of(acting) as client, client.responses.stream(model=MODEL, input=ASKED) as stream:
         done = [event.output_index async for event in stream if event.type == "response.output_item.done"]
         answer = await stream.get_final_response()
@@ -60,6 +60,8 @@ async def test_openais_package_has_both_thoughts_at_their_places(acting: Running
     assert done == [0, 1, 2, 3]
     assert [item.summary[0].text for item in answer.output if item.type == "reasoning"] == THOUGHTS
     assert answer.output_text == "It is open."
+    messages: Any = openai.chats[-1].body["messages"]
+    assert [message.get("reasoning_content") for message in messages if "tool_calls" in message] == THOUGHTS[:1]
 
 
 @pytest.mark.usefixtures("thinking", "ag_ui")

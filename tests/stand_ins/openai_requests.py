@@ -60,6 +60,8 @@ class AssistantMessage(Strict):
     content: str | None = None
     tool_calls: Annotated[list[ToolCallInput], Field(min_length=1)] | None = None
     name: str | None = None
+    reasoning_content: str | None = None
+    """Of services that stream thoughts under this name, and want them back with a call."""
 
 
 class ToolMessage(Strict):
