@@ -41,6 +41,7 @@ async def test_a_request_is_sent_and_its_answer_shown(page: Page, built_in: Runn
     answer = await tried(page, "service-get_health")
     await expect(answer).to_contain_text("200")
     await expect(answer).to_contain_text('"status"')
+    await expect(page.get_by_role("link", name="Playground", exact=True)).to_be_visible()
     assert await findings(page, axe()) == []
 
 
