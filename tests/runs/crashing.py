@@ -35,6 +35,7 @@ from shared.runs.running import Runner
 from shared.runs.upkeep import sweep
 from shared.settings import Settings
 from shared.turns.accept import AcceptedRequest, RouteOptions
+from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS
 from shared.wire.request_body import Body
 
 CRASHED = 9
@@ -164,7 +165,7 @@ async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
     store = CrashingStore(store_of(settings), order.get("crash_at"), tells=True)
     runner = Runner(store, parts.build_service(settings), {})
     runs = Runs(runner, InProcess(runner.run))
-    run_id, _ = await runs.begin(*chat_run(order["run"], order["question"]), None)
+    run_id, _ = await runs.begin(*chat_run(order["run"], order["question"]), FIRST_PIECE_TIMEOUT_SECONDS)
     standing = await runs.ended(run_id, OWNER, 60)
     return {"status": standing.result.status if standing.result else None, "written": store.written}
 

@@ -22,6 +22,7 @@ from shared.runs.registry import Runs
 from shared.runs.running import Runner
 from shared.service import Service
 from shared.settings import Settings
+from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS
 from tests.app.batches import until
 from tests.app.conftest import NO_VECTORS, PASSAGES
 from tests.runs.aging import age
@@ -150,7 +151,7 @@ async def test_who_follows_a_run_reads_each_event_once_wherever_its_process_ende
             openai.reply(*spaced(0, 10), go_on, *spaced(10, len(WORDS)))
             await age(store)
             if "state" not in life.written:  # its caller has no answer, and asks again
-                await life.runs.begin(*chat_run(life.run_id, QUESTION), None)
+                await life.runs.begin(*chat_run(life.run_id, QUESTION), FIRST_PIECE_TIMEOUT_SECONDS)
             await until(partial(life.has_read, WORDS[9]))  # in the middle of the second run
             go_on.set()
             async with asyncio.timeout(60):
