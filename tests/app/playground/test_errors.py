@@ -122,7 +122,8 @@ async def test_a_reader_who_is_offline_is_told_so(
 ) -> None:
     expected_errors.append("net::ERR_INTERNET_DISCONNECTED")
     await page.goto(app.url)
-    await expect(page.get_by_label("Your question")).to_be_editable()  # until then the page loads parts of itself
+    await expect(page.get_by_label("Your question")).to_be_editable()
+    await page.wait_for_load_state("networkidle")  # until then the page loads parts of itself
     await page.context.set_offline(True)
     await ask_on(page, QUESTION)
     await expect(problem(page)).to_contain_text("You are offline.")
