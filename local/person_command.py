@@ -164,10 +164,12 @@ async def _erase(caller: Caller, settings: Settings) -> int:
 async def _delete_all(caller: Caller, stores: _Stores) -> dict[str, int]:
     """Delete what there is now; return how much of each kind. Runs come first: one that goes on adds to the others."""
     owner, history, target = caller.id or "", stores.history, stores.target
-    runs = [name async for name in _runs_of(stores.runs, owner)] if stores.runs else []
-    for run_id in runs:
-        with suppress(NotFound):
-            await stores.runs.delete(run_id, owner)  # type: ignore[union-attr]
+    runs = list[str]()
+    if stores.runs:
+        runs = [name async for name in _runs_of(stores.runs, owner)]
+        for run_id in runs:
+            with suppress(NotFound):
+                await stores.runs.delete(run_id, owner)
     chats = [chat async for chat in _chats_of(history, owner)]
     for chat in chats:
         await stop_sharing(history, owner, chat.id)
