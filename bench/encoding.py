@@ -34,7 +34,7 @@ async def compare(together: int, rounds: int) -> Comparison:
 
 
 async def _cpu_per_token(protocol: Protocol, together: int) -> float:
-    asked = protocol.parse(protocol.shape.example)
+    asked = protocol.parse(protocol.example)
     begun = time.process_time()
     for _ in range(_ANSWERS):
         async for _piece in stream_bytes(protocol, asked, _batches(together)):

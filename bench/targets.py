@@ -124,7 +124,7 @@ async def field() -> AsyncGenerator[Field]:
 
 
 def _body(protocol: str) -> bytes:
-    return json.dumps(PROTOCOL_TABLE[protocol].shape.example).encode()
+    return json.dumps(PROTOCOL_TABLE[protocol].example).encode()
 
 
 def model_settings(upstream: Child) -> dict[str, str]:

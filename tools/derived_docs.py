@@ -23,6 +23,7 @@ from shared.settings.fields import PlatformFields, SettingsFields, variable
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
 from tools.description.openapi import build_openapi
+from tools.description.protocols import SHAPES
 from tools.description.swagger import to_swagger
 
 PAGE = ROOT / "docs" / "settings.md"
@@ -107,11 +108,12 @@ def main() -> None:
 def _files() -> Iterator[tuple[Path, str]]:
     yield PAGE, "".join(_page())
     protocols = PROTOCOLS.values()
-    yield _with_table(ROOT / "README.md", ["protocol", "for"], [[_names(each), each.used_by] for each in protocols])
+    shaped = [(each, SHAPES[each.name]) for each in protocols]
+    yield _with_table(ROOT / "README.md", ["protocol", "for"], [[_names(each), one.used_by] for each, one in shaped])
     yield _with_table(
         ROOT / "docs" / "protocols.md",
         ["name", "document", "one answer", "stream"],
-        [[_names(each), each.title, each.answers_with, each.streams] for each in protocols],
+        [[_names(each), one.title, one.answers_with, one.streams] for each, one in shaped],
     )
     yield _with_requests(ROOT / "samples" / "requests.http")
     openapi = build_openapi(ROUTES)
@@ -124,7 +126,7 @@ def _with_requests(path: Path) -> tuple[Path, str]:
     text = path.read_text(encoding="utf-8")
     for name, protocol in PROTOCOLS.items():
         if f"/{name}/chat" not in text:
-            body = json.dumps(protocol.shape.example)
+            body = json.dumps(protocol.example)
             for title, route in (("one answer", "chat"), ("streamed", "chat/stream")):
                 head = f"### {name}: {title}\nPOST {{{{host}}}}/{name}/{route}\nContent-Type: application/json"
                 text += f"\n{head}\n\n{body}\n"

@@ -4,7 +4,7 @@ An approver, a queue or a workflow decides here; who asked can decide in the cha
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 from pydantic import Field
@@ -42,7 +42,7 @@ _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
 
 @describes(
     _describes(
-        {200: Answer("The open approvals.", bodies.Approvals)},
+        {200: Answer("The open approvals.", "Approvals")},
         (
             Parameter("query", "limit", "Approvals in a page, at most.", Annotated[int, Field(ge=1)]),
             Parameter("query", "after", "Where the page begins: `next` of the page before."),
@@ -62,13 +62,13 @@ async def list_approvals(call: Call) -> Response:
     query = call.request.query_params
     limit, after = read_limit(query, MOST_LISTED), query.get("after", "")
     listed, end = await list_approvals(runs.consents.store, decider, limit, after)
-    return _response({"approvals": [_json_of(one) for one in listed], "next": end})
+    return json_response({"approvals": [_json_of(one) for one in listed], "next": end})
 
 
 @describes(
     _describes(
         {
-            200: Answer("The approval.", bodies.Approval),
+            200: Answer("The approval.", "Approval"),
             303: Answer(
                 "The playground's page of it, for a browser (`Accept: text/html`), where the playground is on."
             ),
@@ -85,12 +85,12 @@ async def get_approval(call: Call) -> Response:
     from shared.runs.approvals import find_approval
 
     runs, decider = await _parts(call)
-    return _response(_json_of(await find_approval(runs.consents.store, _id_of(call.request), decider)))
+    return json_response(_json_of(await find_approval(runs.consents.store, _id_of(call.request), decider)))
 
 
 @describes(
     _describes(
-        {200: Answer("The approval as it is now.", bodies.Approval)},
+        {200: Answer("The approval as it is now.", "Approval")},
         (_APPROVAL,),
         errors=(NotFound, TooSlow, BadRequest, Decided, TooLarge),
         body=bodies.ApprovalDecision,
@@ -109,7 +109,7 @@ async def decide_approval(call: Call) -> Response:
     approval = await runs.consents.decide(decision, decider, here=False)
     if approval is None:
         raise NotFound("There is no such approval, or it is not yours to see.")
-    return _response(_json_of(approval))
+    return json_response(_json_of(approval))
 
 
 async def _parts(call: Call) -> "tuple[Runs, Decider]":
@@ -129,14 +129,10 @@ def _is_browser(request: Request) -> bool:
     return request.headers.get("accept", "").lower().startswith("text/html")
 
 
-def _response(value: bodies.Approval | bodies.Approvals) -> Response:
-    return json_response(cast("Json", value))
-
-
-def _json_of(approval: "KeptApproval") -> bodies.Approval:
+def _json_of(approval: "KeptApproval") -> dict[str, Json]:
     """Write an approval. An approver who has not asked sees the call and the asker, and nothing else of the chat."""
     call = approval.call
-    shown: bodies.Approval = {
+    shown: dict[str, Json] = {
         **bodies.approval_json(call),
         "asker": approval.asker,
         "decided_by": call.decided_by or None,

@@ -165,7 +165,7 @@ def shown(request: Request, settings: Settings, report: "Report") -> Response:
         "messages": [item for documents in said for item in documents],
     }
     if state.waits:
-        record["approvals"] = [cast("Json", approval_json(call)) for call in report.calls]
+        record["approvals"] = [approval_json(call) for call in report.calls]
     return Response(encode_json(record), 202, headers)
 
 

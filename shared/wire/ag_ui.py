@@ -15,12 +15,12 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.citations import citations_in
 from shared.errors import FILTERED_ANSWER, ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
-from shared.wire.ag_ui_body import AgUiDetails, AgUiKeys, attached, parse
+from shared.wire.ag_ui_body import AgUiDetails, attached, parse
 from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record, described_by
+from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record
 
 
 class _Encoder(PartsEncoder):
@@ -322,11 +322,6 @@ def _several(passages: list[str]) -> Record:
 
 AG_UI = Protocol(
     name="ag-ui",
-    title="AG-UI",
-    used_by="[`@ag-ui/client`](docs/protocols.md#ag-ui) 0.0.52 to 1.0, "
-    "[CopilotKit and assistant-ui](docs/clients.md#assistant-ui-and-copilotkit), and other AG-UI pages",
-    answers_with="always a stream",
-    streams="server-sent events, one event of AG-UI 1.0 each",
     parse=parse,
     attached=attached,
     answer=None,
@@ -336,11 +331,5 @@ AG_UI = Protocol(
     message_encoder=_MessageEncoder,
     framing=SSE,
     shows_progress=True,
-    shape=Shape(
-        answer=None,
-        record=described_by("[AG-UI 1.0](https://docs.ag-ui.com/concepts/events)"),
-        error=ErrorObject,
-        reads=AgUiKeys,
-        example={"threadId": "t1", "runId": "r1", **QUESTION},
-    ),
+    example={"threadId": "t1", "runId": "r1", **QUESTION},
 )

@@ -12,7 +12,7 @@ from shared.errors import ContentFiltered, SwitchboardError
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import Protocol, Record, Shape, error_record
+from shared.wire.protocol import Protocol, Record, error_record
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -30,17 +30,12 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 
 AI_CHAT = Protocol(
     name="ai-chat",
-    title="AI Chat Protocol",
-    used_by="[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) from June 2024 to 9 April 2026",
-    answers_with="`{message, context, session_state}`",
-    streams="`{delta, context, session_state}` as NDJSON, `application/json-lines`",
     parse=_parse,
     answer=_answer,
     encoder=lambda request: DeltaEncoder(request, _state(request), error_record),
     framing=NDJSON,
     demo_page=True,
     fails_in_stream=(ContentFiltered,),
-    shape=Shape(answer="AiChatAnswer", record="AiChatDelta", reads="AiChatExtras"),
 )
 
 AI_CHAT_PAGE = replace(AI_CHAT, fails_in_stream=(SwitchboardError,), refuses_in_stream=True)

@@ -7,7 +7,6 @@ Source: ai-chat-http-protocol-2024-01-28 and rag-chat-http-protocol, which agree
 from collections.abc import Iterable, Mapping
 from copy import replace
 from html import escape
-from typing import TypedDict
 
 import msgspec
 
@@ -26,17 +25,9 @@ from shared.wire.context import (
     usage_json,
 )
 from shared.wire.framing import NDJSON, encode_json
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape
+from shared.wire.protocol import QUESTION, Protocol, Record
 
 _CHUNK = "chat.completion.chunk"
-
-
-class ErrorWithStatus(TypedDict):
-    """An error, twice, and its status."""
-
-    error: str
-    message: str
-    statusCode: int
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -173,25 +164,12 @@ _KEEP_ALIVE = b'{"choices":[{"finish_reason":null,"index":0,"delta":{}}],"object
 AI_CHAT_2024_01_28 = Protocol(
     name="ai-chat-2024-01-28",
     aliases=("rag-chat",),
-    title="AI Chat Protocol 2024-01-28, RAG Chat Protocol",
-    used_by="OpenAI-style `choices`: azure-search-openai-javascript's "
-    "[web component](docs/protocols.md#azure-search-openai-javascripts-web-component), not streamed; "
-    "[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) until June 2024",
-    answers_with="OpenAI-style `choices[0].message`",
-    streams="`choices[0].delta` as NDJSON, `application/json-lines`",
     parse=_parse,
     answer=_answer,
     encoder=_Encoder,
     error=_error,
     framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
     demo_page=True,
-    shape=Shape(
-        answer="AiChat20240128Answer",
-        record="AiChat20240128Chunk",
-        error=ErrorWithStatus,
-        reads="AiChat20240128Extras",
-        streams_on_demand=True,
-        example=QUESTION | {"stream": False},
-    ),
+    example=QUESTION | {"stream": False},
     infer=lambda body: isinstance(body.get("stream"), bool),
 )

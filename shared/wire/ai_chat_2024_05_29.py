@@ -11,7 +11,7 @@ from shared.core.fold import Answer
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import JSON_LINES
-from shared.wire.protocol import QUESTION, ErrorObject, Protocol, Record, Shape, coded_error_record
+from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
@@ -28,22 +28,12 @@ def _answer(request: ChatRequest, answer: Answer) -> Record:
 
 AI_CHAT_2024_05_29 = Protocol(
     name="ai-chat-2024-05-29",
-    title="AI Chat Protocol 2024-05-29",
-    used_by="Microsoft's client `@microsoft/ai-chat-protocol`, with files: images and the text of documents",
-    answers_with="`{message, context, sessionState}`",
-    streams="`{delta, context, sessionState}` as JSON Lines, `application/jsonl`",
     parse=_parse,
     answer=_answer,
     encoder=lambda request: DeltaEncoder(request, _state(request), coded_error_record),
     error=coded_error_record,
     framing=JSON_LINES,
-    shape=Shape(
-        answer="AiChat20240529Answer",
-        record="AiChat20240529Delta",
-        error=ErrorObject,
-        reads="AiChat20240529Extras",
-        example=QUESTION | {"sessionState": None},
-    ),
+    example=QUESTION | {"sessionState": None},
     infer=lambda body: "sessionState" in body,
     takes_files=True,
     keeps_chats=True,

@@ -16,7 +16,7 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.consent import in_words
 from shared.wire.framing import NDJSON
-from shared.wire.protocol import Record, Shape, error_record
+from shared.wire.protocol import Record, error_record
 
 _CONTEXT, _TEXT = "response.context", "response.output_text.delta"
 
@@ -56,14 +56,8 @@ class _Encoder:
 AI_CHAT_2026_04 = replace(
     AI_CHAT,
     name="ai-chat-2026-04",
-    title="AI Chat Protocol as of April 2026",
-    used_by="[azure-search-openai-demo](docs/protocols.md#azure-search-openai-demo) since 10 April 2026",
-    answers_with="`{output_text, context, session_state}`",
-    streams="`{type: response.context, context, session_state}` and `{type: response.output_text.delta, delta}` as "
-    "NDJSON, `application/json-lines`",
     answer=_answer,
     encoder=_Encoder,
     fails_in_stream=(),  # this page shows the error's sentence
     framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
-    shape=Shape(answer="AiChat202604Answer", record="ContextRecord | TextRecord", reads="AiChatExtras"),
 )

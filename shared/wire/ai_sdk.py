@@ -19,7 +19,7 @@ from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, qu
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import Protocol, Record, Shape, described_by
+from shared.wire.protocol import Protocol, Record
 
 _REASONS = {
     "stop": "stop",
@@ -239,10 +239,6 @@ def _filtered(prompt: Json, answer: Json) -> Record:
 
 AI_SDK = Protocol(
     name="ai-sdk",
-    title="The UI message stream of Vercel's AI SDK",
-    used_by="[`useChat`](docs/clients.md#ai-sdk) of Vercel's AI SDK 5 to 7, AI Elements, assistant-ui",
-    answers_with="always a stream",
-    streams="server-sent events, one `UIMessageChunk` each, and `[DONE]`",
     parse=parse,
     attached=attached,
     answer=None,
@@ -250,15 +246,9 @@ AI_SDK = Protocol(
     framing=SSE_DONE,
     stream_headers={"x-vercel-ai-ui-message-stream": "v1", "x-accel-buffering": "no"},
     plain_errors=True,
-    shape=Shape(
-        answer=None,
-        record=described_by("[AI SDK's UI message stream](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol)"),
-        reads="AiSdkKeys",
-        message="AiSdkRequestMessage",
-        example={
-            "id": "chat-1",
-            "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": _QUESTION}]}],
-            "trigger": "submit-message",
-        },
-    ),
+    example={
+        "id": "chat-1",
+        "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": _QUESTION}]}],
+        "trigger": "submit-message",
+    },
 )

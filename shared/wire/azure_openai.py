@@ -20,14 +20,14 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, RetrievalMode
 from shared.citations import CITED, MOST_CITATIONS
 from shared.core.fold import Answer
-from shared.errors import BadRequest, NotFound
+from shared.errors import BadRequest
 from shared.wire.framing import SSE_OPENAI, Framed
 from shared.wire.openai import ChunksEncoder, completion
-from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached
+from shared.wire.openai_body import OpenaiKeys, attached
 from shared.wire.openai_body import parse as parse_openai
-from shared.wire.openai_parts import OpenaiError, error_object, gathered, joined, sources_context
+from shared.wire.openai_parts import error_object, gathered, joined, sources_context
 from shared.wire.openai_request import AGENT, MODELS, OpenaiDetails
-from shared.wire.protocol import QUESTION, Protocol, Record, Shape, described_by
+from shared.wire.protocol import QUESTION, Protocol, Record
 from shared.wire.request_body import BodyModel
 
 _log = logging.getLogger("switchboard.azure_openai")
@@ -270,15 +270,8 @@ def _delta_of(record: Record) -> Mapping[str, Json]:
             return {}
 
 
-_DESCRIBED = described_by(
-    "[Azure's reference](https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data)"
-)
 AZURE_OPENAI = Protocol(
     name="azure-openai",
-    title="Azure OpenAI On Your Data",
-    used_by="clients of Azure OpenAI's retired [On Your Data](docs/on-your-data.md)",
-    answers_with="`extensions.chat.completion`",
-    streams="server-sent events, one `extensions.chat.completion.chunk` each, and `[DONE]`",
     parse=parse,
     attached=attached,
     answer=_answer,
@@ -287,18 +280,9 @@ AZURE_OPENAI = Protocol(
     filter_ends=True,
     key_header="api-key",
     framing=SSE_OPENAI,
-    shape=Shape(
-        answer=_DESCRIBED,
-        record=_DESCRIBED,
-        error=OpenaiError,
-        reads=AzureOpenaiKeys,
-        message=OpenaiMessage,
-        errors=(NotFound,),
-        streams_on_demand=True,
-        team_is_one=True,
-        example={
-            **QUESTION,
-            "data_sources": [{"type": "azure_search", "parameters": {"top_n_documents": 5, "index_name": "any"}}],
-        },
-    ),
+    team_is_one=True,
+    example={
+        **QUESTION,
+        "data_sources": [{"type": "azure_search", "parameters": {"top_n_documents": 5, "index_name": "any"}}],
+    },
 )

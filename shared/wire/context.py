@@ -1,25 +1,12 @@
 """The answer's `context` object, which several protocols share (rag-chat-http-protocol, ai-chat-protocol)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
 from urllib.parse import quote
-
-from pydantic import Field
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import AgentMessage, DataPoint, Finished
-
-type ErrorCode = Annotated[str, Field(description="The error's code.")]
-
-FilterResults = Annotated[Any, Field(description="What a content filter found, in the shape of Azure OpenAI's.")]
-FilterOffsets = Annotated[
-    Any, Field(description="In a stream: which part of the text a filter found it in, as Azure OpenAI says.")
-]
-SessionState = Annotated[
-    Any, Field(description="The client's own memory, as it sent it, or the id of the chat that the app keeps for it.")
-]
 
 
 def takes_plain_images(request: ChatRequest) -> bool:

@@ -5,10 +5,9 @@ Title and description are the handler's docstring: its first sentence, and the p
 
 from collections.abc import Callable, Mapping
 from copy import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
-from pydantic import Field
 
 from shared.errors import (
     BadRequest,
@@ -26,16 +25,10 @@ type Kind = Any
 """A type, with annotations or without; or as a text, with names of `tools/description/shapes.py`."""
 type ErrorType = type[SwitchboardError]
 
-Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""The type of a time in an answer."""
 BODY_ERRORS: tuple[ErrorType, ...] = (BadRequest, TooSlowBody, TooLarge, Overloaded)
 """Errors of a route that takes a body."""
 CHAT_ERRORS: tuple[ErrorType, ...] = (*BODY_ERRORS, ContentFiltered, NotAllowed, TooSlow, KeyReused)
 """Errors that a route can answer a question with."""
-WHOLE = object()
-"""In place of a type: a whole answer of the route's protocol."""
-RECORD = object()
-"""In place of a type: a record of a stream in the route's protocol."""
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -144,8 +137,3 @@ def describes[Handler: Callable[..., object]](description: Description) -> Calla
 def description_of(handler: Callable[..., object]) -> Description:
     """Return what the routes of a handler say of themselves."""
     return replace(_described[handler], text=handler.__doc__ or "")
-
-
-def one_of_these(values: tuple[str, ...]) -> Kind:
-    """Return the type of one of these strings."""
-    return Annotated[str, Field(json_schema_extra={"enum": [*values]})]

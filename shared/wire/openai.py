@@ -11,13 +11,12 @@ from typing import assert_never
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, ended_by, notice_of
-from shared.errors import ContentFiltered, NotFound
+from shared.errors import ContentFiltered
 from shared.wire.consent import consent_events, ended_in_words, in_words
 from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_OPENAI, Framed, one_line
-from shared.wire.openai_body import OpenaiKeys, OpenaiMessage, attached, parse
+from shared.wire.openai_body import attached, parse
 from shared.wire.openai_parts import (
-    OpenaiError,
     citations,
     error_object,
     gathered,
@@ -27,7 +26,7 @@ from shared.wire.openai_parts import (
     sources_context,
 )
 from shared.wire.openai_request import OpenaiDetails
-from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record, Shape, described_by
+from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
@@ -203,12 +202,6 @@ def _reason(finished: events.Finished) -> str:
 
 OPENAI = Protocol(
     name="openai",
-    title="OpenAI's Chat Completions",
-    used_by="[OpenAI's SDKs](docs/protocols.md#openai), [LangChain](docs/clients.md#langchain), "
-    "[Open WebUI](docs/clients.md#open-webui), [LibreChat](docs/clients.md#librechat), and all that takes a service "
-    "with OpenAI's API",
-    answers_with="`chat.completion`",
-    streams="server-sent events, one `chat.completion.chunk` each, and `[DONE]`",
     parse=parse,
     attached=attached,
     answer=completion,
@@ -216,17 +209,6 @@ OPENAI = Protocol(
     error=error_object,
     filter_ends=True,
     framing=SSE_OPENAI,
-    shape=Shape(
-        answer=described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference/chat/object)"),
-        record=described_by(
-            "[OpenAI's chat completions](https://platform.openai.com/docs/api-reference/chat-streaming)"
-        ),
-        error=OpenaiError,
-        reads=OpenaiKeys,
-        message=OpenaiMessage,
-        errors=(NotFound,),
-        streams_on_demand=True,
-        team_is_one=True,
-        example={"model": "switchboard", **QUESTION},
-    ),
+    team_is_one=True,
+    example={"model": "switchboard", **QUESTION},
 )

@@ -6,7 +6,7 @@ ones are, but for those whose answer would have another form: they are refused.
 
 from collections.abc import Iterator, Mapping
 from copy import replace
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Literal, cast
 
 from pydantic import FailFast, Field, SkipValidation
 
@@ -50,18 +50,6 @@ class OpenaiKeys(openai.ModelKeys):
     response_format: ResponseFormat | None = None
     reasoning_effort: openai.Effort | None = None
     store: bool | None = Field(default=None, description="False: no record of the answer is kept, to judge it by.")
-
-
-class OpenaiMessage(TypedDict):
-    """A message in OpenAI's shape. `_flat` checks it; this is for the OpenAPI document."""
-
-    role: Literal["user", "assistant", "system", "developer", "tool"]
-    content: NotRequired[
-        Annotated[
-            str | list[dict[str, Any]] | None,
-            Field(description="A text, or parts as OpenAI's reference describes them; files are `data:` URLs."),
-        ]
-    ]
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:

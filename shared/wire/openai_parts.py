@@ -1,9 +1,6 @@
-"""What the answers of OpenAI's two protocols share: their types, where a text comes from, a team's text, and errors."""
+"""What the answers of OpenAI's two protocols share: where a text comes from, a team's text, and errors."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
-
-from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.citations import citations_in
@@ -14,23 +11,6 @@ from shared.wire.context import link_to, thoughts_json
 from shared.wire.framing import encode_json
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.protocol import Record
-
-
-class OpenaiErrorObject(TypedDict):
-    """What went wrong."""
-
-    message: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
-    type: str
-    param: Annotated[str | None, Field(description="The key of the request that is wrong, if it is one.")]
-    code: str
-    innererror: NotRequired[dict[str, Any]]
-
-
-class OpenaiError(TypedDict):
-    """An error."""
-
-    error: OpenaiErrorObject
-
 
 _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 

@@ -13,12 +13,10 @@ from typing import assert_never
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.core.fold import Answer, notice_of
-from shared.errors import NotFound
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_parts import (
-    OpenaiError,
     citations,
     error_keys,
     error_object,
@@ -28,10 +26,10 @@ from shared.wire.openai_parts import (
     sources_context,
 )
 from shared.wire.openai_request import OpenaiDetails
-from shared.wire.openai_responses_body import APPROVAL, OpenaiResponsesBody, attached, parse
+from shared.wire.openai_responses_body import APPROVAL, attached, parse
 from shared.wire.openai_responses_references import completed
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record, Shape, described_by
+from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
@@ -394,11 +392,6 @@ def _usage(usage: events.Usage) -> Record:
 
 OPENAI_RESPONSES = Protocol(
     name="openai-responses",
-    title="OpenAI's Responses",
-    used_by="[OpenAI's SDKs](docs/protocols.md#openais-responses), "
-    "[AI SDK's provider for OpenAI](docs/clients.md#ai-sdk), [LangChain](docs/clients.md#langchain)",
-    answers_with="`response`",
-    streams="server-sent events with names, `response.created` to `response.completed`",
     parse=parse,
     attached=attached,
     completed=completed,
@@ -408,14 +401,6 @@ OPENAI_RESPONSES = Protocol(
     error=error_object,
     framing=_FRAMING,
     filter_ends=True,
-    shape=Shape(
-        answer=described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference/responses/object)"),
-        record=described_by("[OpenAI's Responses](https://platform.openai.com/docs/api-reference/responses-streaming)"),
-        error=OpenaiError,
-        request=OpenaiResponsesBody,
-        errors=(NotFound,),
-        streams_on_demand=True,
-        team_is_one=True,
-        example={"model": "switchboard", "input": "What does the Standard plan pay for dental care?"},
-    ),
+    team_is_one=True,
+    example={"model": "switchboard", "input": "What does the Standard plan pay for dental care?"},
 )

@@ -7,15 +7,15 @@ it would look complete. Other keys that the app cannot honour are ignored.
 
 from collections.abc import Iterator, Mapping
 from copy import replace
-from typing import Annotated, Any, Literal, TypedDict, cast
+from typing import Annotated, Literal, TypedDict, cast
 
-from pydantic import ConfigDict, FailFast, Field, SkipValidation
+from pydantic import FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_request as openai
-from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
+from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.consent import reason_in
 from shared.wire.json_file import SentFile, attached_files
 from shared.wire.openai_request import TextFormat, form_of
@@ -84,20 +84,6 @@ class OpenaiResponsesKeys(openai.ModelKeys):
     instructions: str | None = Field(default=None, description="A system message for this answer alone.")
     text: TextKeys | None = None
     reasoning: ReasoningKeys | None = None
-
-
-class OpenaiResponsesBody(OpenaiResponsesKeys):
-    """A request, for the OpenAPI document. `_messages` and others check the items."""
-
-    model_config = ConfigDict(defer_build=True)
-
-    input: str | Annotated[list[dict[str, Any]], FailFast(), Field(min_length=1, max_length=LONGEST_CONVERSATION)] = (
-        Field(
-            description="The question, or items with the question as the last message, as "
-            "[OpenAI's reference](https://platform.openai.com/docs/api-reference/responses/create) describes them."
-        )
-    )
-    context: ContextBody | None = None
 
 
 def parse(body: Mapping[str, Json]) -> ChatRequest:

@@ -2,11 +2,10 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import replace
-from typing import Annotated, Any, Self, TypedDict, cast
 from typing import Protocol as TypingProtocol
+from typing import Self, cast
 
 import msgspec
-from pydantic import Field
 
 from shared.chat_types import ChatRequest, Json
 from shared.core.attachments import Attachment
@@ -26,34 +25,6 @@ QUESTION: dict[str, Json] = {
     "messages": [{"role": "user", "content": "What does the Standard plan pay for dental care?"}]
 }
 """An example request."""
-
-
-class ErrorText(TypedDict):
-    """An error."""
-
-    error: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
-
-
-class CodedError(TypedDict):
-    """What went wrong."""
-
-    code: Annotated[str, Field(description="The error's code.")]
-    message: Annotated[str, Field(description="What the caller can do.")]
-
-
-class ErrorObject(TypedDict):
-    """An error, which the client throws."""
-
-    error: CodedError
-
-
-def described_by(standard: str) -> object:
-    """The type of JSON for which clients have types of their own.
-
-    Args:
-        standard: What describes it, as Markdown with a link.
-    """
-    return Annotated[dict[str, Any], Field(description=f"As {standard} describes it.")]
 
 
 class Encoder(TypingProtocol):
@@ -86,51 +57,15 @@ class EarlierAnswers(TypingProtocol):
         ...
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """The types of the JSON that a protocol reads and writes. The OpenAPI document is derived from them.
-
-    They are TypedDicts with descriptions in their annotations, which pydantic converts to JSON schemas; or
-    `described_by`, where clients have such types. Encoders build plain dicts, since a stream has one per token; tests
-    validate every golden file against these types, or those of the clients.
-    """
-
-    answer: Any
-    """A whole answer; None: `Protocol.answer` is None too."""
-    record: Any
-    """A record of a stream, other than the error."""
-    agent: Any = None
-    """One agent's message in a team's answer, whole and streamed; None: the types `answer` and `record`."""
-    error: Any = ErrorText
-    """The error, as a document or the last record of a stream."""
-    reads: Any = None
-    """Keys of a request beyond those that all protocols share, as a TypedDict."""
-    message: Any = None
-    """A second form of a message in a request."""
-    request: Any = None
-    """The model of a whole request, if it has no `messages` as those of all protocols have."""
-    errors: tuple[type[SwitchboardError], ...] = ()
-    """Errors that its requests may end with beyond those of all chat routes."""
-    team_is_one: bool = False
-    """Whether a team's answer is one document of the type `answer`, whole and streamed."""
-    streams_on_demand: bool = False
-    """Whether `stream` in a request asks for a stream."""
-    example: dict[str, Json] = msgspec.field(default_factory=lambda: QUESTION)
-    """Example of a request. If `Protocol.infer` is defined, it selects the protocol for this body."""
-
-
 class Protocol(msgspec.Struct, frozen=True):
-    """A protocol: the parser of its requests, the encoders of its answers, and its texts in the documentation."""
+    """A protocol: the parser of its requests and the encoders of its answers.
+
+    The types of its JSON, for the OpenAPI document, are in `tools/description/protocols.py`, with its texts in other
+    documents.
+    """
 
     name: str
     """Its name in routes and in `CHAT_DEFAULT_PROTOCOL`."""
-    title: str
-    """Its name for people."""
-    used_by: str
-    """For the README: its clients, in Markdown."""
-    answers_with: str
-    """For docs/protocols.md: the form of one answer."""
-    streams: str
-    """For docs/protocols.md: the form of a stream."""
     parse: Callable[[Mapping[str, Json]], ChatRequest]
     """Turns a JSON body into a request; raises BadRequest."""
     answer: Callable[[ChatRequest, Answer], Json] | None
@@ -139,14 +74,16 @@ class Protocol(msgspec.Struct, frozen=True):
     """Makes the encoder of one streamed answer."""
     framing: Framing
     """How a stream separates its records."""
-    shape: Shape
-    """The types of its JSON."""
     error: Callable[[SwitchboardError, str], Record] = error_record
     """Turns an error and its invocation id into a document, or the last record of a stream."""
     infer: Callable[[Mapping[str, Json]], bool] = lambda _body: False
     """Whether the body of a request, on a route that names no protocol, can only be in this protocol."""
+    example: dict[str, Json] = msgspec.field(default_factory=lambda: QUESTION)
+    """Example of a request. If `infer` is defined, it selects the protocol for this body."""
     aliases: tuple[str, ...] = ()
     """Other names in routes."""
+    team_is_one: bool = False
+    """Whether a team's answer is one document as any other answer is, whole and streamed."""
     demo_page: bool = False
     """Whether azure-search-openai-demo's web page speaks it, and finds its further routes below the protocol's name."""
     fails_in_stream: tuple[type[SwitchboardError], ...] = ()
@@ -239,7 +176,7 @@ class Protocol(msgspec.Struct, frozen=True):
         """
         if self.answer is None:
             raise TypeError(f"The protocol '{self.name}' has no whole answers.")
-        if self.shape.team_is_one:
+        if self.team_is_one:
             return self.answer(request, answer)
         turn, late = answer.completion, answer.finished.prompt_filter_results
         turn = replace(turn, prompt_filter_results=turn.prompt_filter_results or late)

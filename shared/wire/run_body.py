@@ -4,16 +4,17 @@ Source: RFC 7240 for `Prefer`; IETF draft 06 for `Idempotency-Key`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated
 
 import msgspec
 from pydantic import Field
 
+from shared.chat_types import Json
 from shared.errors import BadRequest
-from shared.tools.calls import CallState, KeptCall
-from shared.wire.described import Answer, Parameter, Time
+from shared.tools.calls import KeptCall
+from shared.wire.described import Answer, Parameter
 from shared.wire.request_body import BodyModel
 
 LONGEST_DECISION = 10_000
@@ -28,42 +29,7 @@ class ApprovalDecision(BodyModel):
     reason: Annotated[str, Field(max_length=1_000, description="Why, for the agent to read.")] = ""
 
 
-class Approval(TypedDict):
-    """A call of a tool that needs a person's consent."""
-
-    id: Annotated[str, Field(description="Its id, hexadecimal digits.")]
-    state: Annotated[
-        CallState,
-        Field(
-            description="`open`: waits for a decision. `claimed`: allowed, and runs soon. `executing`: runs. "
-            "`unknown`: it may have run. `not_run`: allowed, and did not run all the same."
-        ),
-    ]
-    agent: Annotated[str, Field(description="The agent that wants to call.")]
-    server: Annotated[str, Field(description="The server or API of the tool, as the agents file names it.")]
-    tool: Annotated[str, Field(description="The tool's name there.")]
-    description: Annotated[str, Field(description="What the tool does, as its server says.")]
-    arguments: Annotated[str, Field(description="All arguments, as JSON.")]
-    origins: Annotated[
-        Mapping[str, str],
-        Field(description="Where arguments come from that the user has not written."),
-    ]
-    code: Annotated[str, Field(description="What a chat without buttons calls it, as in `approve K7QX`.")]
-    expires: Annotated[str, Field(description="When it can no longer be decided.")]
-    asker: NotRequired[Annotated[str, Field(description="Who asked.")]]
-    decided_by: NotRequired[str | None]
-    run: NotRequired[Annotated[str, Field(description="The answer that waits for it, for who asked.")]]
-    result: NotRequired[Annotated[str | None, Field(description="What the tool returned, for who asked.")]]
-
-
-class Approvals(TypedDict):
-    """Approvals that are open."""
-
-    approvals: list[Approval]
-    next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]
-
-
-def approval_json(call: KeptCall) -> Approval:
+def approval_json(call: KeptCall) -> dict[str, Json]:
     """Write what a person has to know who decides about a call."""
     expires = datetime.fromtimestamp(call.expires, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return {
@@ -74,7 +40,7 @@ def approval_json(call: KeptCall) -> Approval:
         "tool": call.tool,
         "description": call.description,
         "arguments": call.arguments,
-        "origins": call.origins,
+        "origins": {**call.origins},
         "code": call.code,
         "expires": expires,
     }
@@ -149,36 +115,9 @@ def _split(value: str) -> list[str]:
     return re.findall(rf"(?:{_QUOTED}|[^,])+", value)
 
 
-RUN_PARAMETERS = (
-    Parameter(
-        "header",
-        "Prefer",
-        "'respond-async': answer with 202, and with the answer's address in Location (RFC 7240). "
-        f"'respond-async, wait=10': only if it takes longer than 10 seconds, of at most {MOST_WAIT_SECONDS}.",
-    ),
-    Parameter(
-        "header",
-        "Idempotency-Key",
-        "Of an answer that outlives its request: the same key and request again get the same answer. "
-        f"Up to {MAX_KEY_LENGTH} printable characters, such as a UUID.",
-    ),
-)
-"""Headers of a request that may be answered later."""
-
-
-class Run(TypedDict):
-    """An answer that has not ended."""
-
-    id: Annotated[str, Field(description="Its id.")]
-    status: Literal["queued", "running", "waiting"]
-    created: Time
-    messages: Annotated[list[Any], Field(description="The agents' messages so far, in the protocol of the request.")]
-    approvals: NotRequired[Annotated[list[Approval], Field(description="With `waiting`: the calls to decide about.")]]
-
-
 PENDING = Answer(
     "The answer is not there yet: ask again at the address in Location.",
-    Run,
+    "Run",
     headers=(
         Parameter("header", "Location", "The answer's address, absolute."),
         Parameter("header", "Retry-After", "Seconds to wait.", Annotated[int, Field(ge=1)]),

@@ -15,7 +15,7 @@ from shared.wire.consent import arguments_of, cut_text, in_words
 from shared.wire.context import answer_context
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
-from shared.wire.protocol import Protocol, Record, Shape
+from shared.wire.protocol import Protocol, Record
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Json:
@@ -179,10 +179,6 @@ def _usage(usage: Usage) -> Record:
 
 SEMANTIC_KERNEL = Protocol(
     name="semantic-kernel",
-    title="Semantic Kernel's ChatMessageContent, for ChatUI",
-    used_by="ChatUI, with several agents as it reads them; Semantic Kernel for C# and Java",
-    answers_with="`[ChatMessageContent]`, C#'s keys and the flat ones",
-    streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=lambda body: parse_kernel_chat(body, "ConversationId", "conversationId"),
     attached=attached,
     answer=_answer,
@@ -191,11 +187,4 @@ SEMANTIC_KERNEL = Protocol(
     waits_briefly=True,
     links_citations=True,
     message_encoder=_MessageEncoder,
-    shape=Shape(
-        answer="list[SemanticKernelMessage]",
-        agent="SemanticKernelAgentMessage",
-        record="SemanticKernelPiece | SemanticKernelMessage",
-        reads="SemanticKernelExtras",
-        message="ECHOED",
-    ),
 )

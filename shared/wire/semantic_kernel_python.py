@@ -16,7 +16,7 @@ from shared.wire.context import (
 )
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
-from shared.wire.protocol import Protocol, Record, Shape
+from shared.wire.protocol import Protocol, Record
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
 """The reasons that the package knows."""
@@ -139,20 +139,9 @@ def _usage(usage: Usage) -> Record:
 
 SEMANTIC_KERNEL_PYTHON = Protocol(
     name="semantic-kernel-python",
-    title="Semantic Kernel for Python's ChatMessageContent",
-    used_by="Semantic Kernel for Python",
-    answers_with="`[ChatMessageContent]`",
-    streams="server-sent events, one `StreamingChatMessageContent` each",
     parse=lambda body: parse_kernel_chat(body, "conversation_id"),
     attached=attached,
     answer=_answer,
     encoder=_Encoder,
     framing=SSE,
-    shape=Shape(
-        answer="list[SemanticKernelPythonMessage]",
-        agent="SemanticKernelPythonAgentMessage",
-        record="SemanticKernelPythonPiece",
-        reads="SemanticKernelPythonExtras",
-        message="ECHOED",
-    ),
 )

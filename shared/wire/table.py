@@ -137,8 +137,8 @@ class Resolved(msgspec.Struct, frozen=True):
             BadRequest: it is a form, and the protocol takes no files or the header names no boundary.
         """
         if not is_form(self.content_type):
-            shape = self.protocol.shape
-            example = encode_json(shape.example).decode() if shape.request else EXAMPLE
+            own = self.protocol.example
+            example = EXAMPLE if "messages" in own else encode_json(own).decode()
             return JsonReader(FILES_BODY_LIMIT if self.protocol.attached else BODY_LIMIT, example)
         if not self.protocol.takes_files:
             raise BadRequest(

@@ -104,7 +104,7 @@ async def test_a_failure_inside_a_stream_is_a_record_as_described(
     app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, name: str
 ) -> None:
     openai.reply_raw(f"data: {json.dumps(openai.chunk({'content': 'Half'}))}\n\n".encode(), cut=True)
-    async with http.post(f"{app.url}/{name}/chat/stream", json=PROTOCOLS[name].shape.example) as response:
+    async with http.post(f"{app.url}/{name}/chat/stream", json=PROTOCOLS[name].example) as response:
         stream = await response.read()
     described = responses(f"/{name}/chat/stream")["200"]
     last = records(PROTOCOLS[name].framing, stream)[-1]
@@ -126,7 +126,7 @@ async def test_a_stream_that_the_body_asks_for_is_as_described(
     built_in: RunningHost, http: aiohttp.ClientSession
 ) -> None:
     for path in ("/chat", "/ask", "/ai-chat-2024-01-28/chat"):
-        asked = PROTOCOLS["ai-chat-2024-01-28"].shape.example | {"stream": True}
+        asked = PROTOCOLS["ai-chat-2024-01-28"].example | {"stream": True}
         async with http.post(built_in.url + path, json=asked) as response:
             stream = await response.read()
         described = responses(path)["200"]
@@ -140,7 +140,7 @@ async def test_the_example_is_answered_as_described_with_nothing_configured(
     built_in: RunningHost, http: aiohttp.ClientSession, name: str, route: str
 ) -> None:
     path = f"/{name}/{route}"
-    async with http.post(built_in.url + path, json=PROTOCOLS[name].shape.example) as response:
+    async with http.post(built_in.url + path, json=PROTOCOLS[name].example) as response:
         answer = await response.read()
     assert response.status == 200
     assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
@@ -160,7 +160,7 @@ async def test_what_agents_say_and_what_they_fail_with_is_as_described(
     with openai.to("You are Beta"):
         openai.fail(400, code="content_filter")
     path = f"/{name}/{route}"
-    async with http.post(team.url + path, json=PROTOCOLS[name].shape.example) as response:
+    async with http.post(team.url + path, json=PROTOCOLS[name].example) as response:
         answer = await response.read()
     assert response.status == 200
     assert not undescribed(path, response.content_type, PROTOCOLS[name].framing, answer)
@@ -171,7 +171,7 @@ async def test_what_agents_say_and_what_they_fail_with_is_as_described(
 async def test_what_agents_say_on_the_bare_routes_is_as_described(
     built_in: RunningHost, http: aiohttp.ClientSession, path: str
 ) -> None:
-    async with http.post(built_in.url + path, json=PROTOCOLS["semantic-kernel"].shape.example) as response:
+    async with http.post(built_in.url + path, json=PROTOCOLS["semantic-kernel"].example) as response:
         answer = await response.read()
     assert not undescribed(path, response.content_type, PROTOCOLS["semantic-kernel"].framing, answer)
 
@@ -183,7 +183,7 @@ async def test_an_error_is_as_described(
 ) -> None:
     if status != 400:
         openai.fail({429: 429, 503: 401}[status], headers={"Retry-After": "120"})
-    sent: dict[str, Json] = {"messages": []} if status == 400 else PROTOCOLS[name].shape.example
+    sent: dict[str, Json] = {"messages": []} if status == 400 else PROTOCOLS[name].example
     async with http.post(f"{app.url}/{name}/chat", json=sent) as response:
         if status != 400 and SwitchboardError in PROTOCOLS[name].fails_in_stream:
             assert response.status == 200

@@ -113,11 +113,11 @@ def speaks(body: Mapping[str, Json]) -> str:
 @DOCUMENTS
 def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[str, Any]) -> None:
     for name, protocol in PROTOCOLS.items():
-        body = read_json_object(encode_json(protocol.shape.example))
+        body = read_json_object(encode_json(protocol.example))
         assert protocol.parse(body).question
         assert speaks(body) in (name, "ai-chat")
         request = schemas_of(document)[f"{prefix_of(protocol)}Request"]
-        assert protocol.shape.example == (request.get("example") or request["examples"][0])
+        assert protocol.example == (request.get("example") or request["examples"][0])
 
 
 def test_every_protocol_has_a_tag() -> None:
@@ -126,7 +126,7 @@ def test_every_protocol_has_a_tag() -> None:
 
 @pytest.mark.parametrize("name", ["ai-chat-2024-05-29", "ai-chat-2024-01-28"])
 def test_the_example_of_a_protocol_that_a_body_can_select_selects_it(name: str) -> None:
-    assert speaks(PROTOCOLS[name].shape.example) == name
+    assert speaks(PROTOCOLS[name].example) == name
 
 
 def test_every_error_is_described_with_its_status_and_code() -> None:

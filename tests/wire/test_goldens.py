@@ -24,6 +24,7 @@ from shared.wire.table import PROTOCOLS
 from tests.description.documents import OPENAPI
 from tests.description.schemas import closed
 from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS
+from tools.description.protocols import SHAPES
 from tools.description.schemas import prefix_of
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -104,7 +105,7 @@ def test_the_bytes_are_of_the_types_that_the_openapi_document_is_made_of(name: s
     if protocol.answer:
         document = golden.with_suffix(".json").read_bytes()
         failed = document.startswith(b'{"error":')
-        schema = protocol.shape.error.__name__ if failed else f"{kind}Answer"
+        schema = SHAPES[protocol.name].error.__name__ if failed else f"{kind}Answer"
         assert not problems(schema, msgspec.json.decode(document))
     for record in records_of(golden.with_suffix(".jsonl").read_bytes()):
         assert not problems(f"{kind}Record", record)

@@ -201,7 +201,7 @@ async def test_what_azures_filters_find_is_passed_on_and_in_a_stream_as_soon_as_
     assert lines.index(first[0]) < next(number for number, line in enumerate(lines) if b"fast" in line)
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if not PROTOCOLS[name].shape.team_is_one])
+@pytest.mark.parametrize("name", [name for name in READERS if not PROTOCOLS[name].team_is_one])
 async def test_what_azures_filters_find_in_an_agents_prompt_is_passed_on_with_the_agents_message(name: str) -> None:
     protocol = PROTOCOLS[name]
     message = replace(RESEARCHER, completion=replace(STARTED, prompt_filter_results=PROMPT_FOUND))

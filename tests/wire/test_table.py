@@ -53,7 +53,7 @@ def test_a_protocol_that_is_imported_late_is_found_by_its_name_alone() -> None:
     late = [PROTOCOLS[name] for name in LATE]
     assert [protocol.name for protocol in late] == [*LATE]
     assert not any(each.aliases or each.user_agent or each.takes_files or each.demo_page for each in late)
-    assert not any(each.infer(other.shape.example) for each in late for other in PROTOCOLS.values())
+    assert not any(each.infer(other.example) for each in late for other in PROTOCOLS.values())
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

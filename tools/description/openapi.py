@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
 from inspect import cleandoc
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from pydantic import Field
 
 from shared.errors import (
     InternalError,
@@ -23,9 +24,10 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
-from shared.wire.run_body import PENDING, RUN_PARAMETERS
+from shared.wire.run_body import MAX_KEY_LENGTH, MOST_WAIT_SECONDS, PENDING
 from shared.wire.table import NAMES, PROTOCOLS
-from tools.description.own_routes import OWN_ROUTES
+from tools.description.own_routes import OWN_ROUTES, RECORD, WHOLE
+from tools.description.protocols import SHAPES
 from tools.description.schemas import (
     STRING,
     Schema,
@@ -53,6 +55,23 @@ ABOUT_THE_APP = "service"
 """Tag of the routes that need no sign-in."""
 CALLER_ERRORS: tuple[described.ErrorType, ...] = (NotSignedIn, InternalError, Unavailable, NotConfigured)
 """Errors of every route at which callers sign in."""
+
+
+RUN_PARAMETERS = (
+    described.Parameter(
+        "header",
+        "Prefer",
+        "'respond-async': answer with 202, and with the answer's address in Location (RFC 7240). "
+        f"'respond-async, wait=10': only if it takes longer than 10 seconds, of at most {MOST_WAIT_SECONDS}.",
+    ),
+    described.Parameter(
+        "header",
+        "Idempotency-Key",
+        "Of an answer that outlives its request: the same key and request again get the same answer. "
+        f"Up to {MAX_KEY_LENGTH} printable characters, such as a UUID.",
+    ),
+)
+"""Headers of a request that may be answered later."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -170,7 +189,7 @@ def _tags() -> Iterator[Schema]:
     yield {"name": "chat", "description": "Questions, in the protocol of the body."}
     for protocol in PROTOCOLS.values():
         names = f" Its other name in routes: {', '.join(protocol.aliases)}." if protocol.aliases else ""
-        yield {"name": protocol.name, "description": f"{protocol.title}.{names}"}
+        yield {"name": protocol.name, "description": f"{SHAPES[protocol.name].title}.{names}"}
     yield {"name": "mcp", "description": "Tools for agents, in the Model Context Protocol."}
     yield {"name": "history", "description": "The caller's chats."}
     yield {"name": "feedback", "description": "What callers say of answers."}
@@ -218,8 +237,8 @@ def _plain_answer(answer: described.Answer, schemas: Schemas, protocol: Protocol
 
 
 def _body(answer: described.Answer, schemas: Schemas, protocol: Protocol) -> Schema:
-    shape, kind = protocol.shape, answer.kind
-    schema = schemas.of(shape.answer if kind is described.WHOLE else shape.record if kind is described.RECORD else kind)
+    shape, kind = SHAPES[protocol.name], answer.kind
+    schema = schemas.of(shape.answer if kind is WHOLE else shape.record if kind is RECORD else kind)
     return _stream(answer.media_type, schema) if answer.streams else {"schema": schema}
 
 
@@ -230,10 +249,15 @@ def _parameters(parameters: Iterable[described.Parameter], schemas: Schemas) -> 
             "in": parameter.place,
             "required": parameter.place == "path",
             "description": parameter.description,
-            "schema": schemas.of(described.one_of_these(parameter.values) if parameter.values else parameter.kind),
+            "schema": schemas.of(_one_of(parameter.values) if parameter.values else parameter.kind),
         }
         for parameter in parameters
     ]
+
+
+def _one_of(values: tuple[str, ...]) -> described.Kind:
+    """Return the type of one of these strings."""
+    return Annotated[str, Field(json_schema_extra={"enum": [*values]})]
 
 
 def _chat_operation(
@@ -242,13 +266,15 @@ def _chat_operation(
     (title, _), operation, tag = _texts(one.about), one.id, one.about.tag
     if one.is_pinned:
         tag = protocols[0].name
-        operation, title = f"{operation}_{tag.replace('-', '_')}", f"{title} in {protocols[0].title}"
+        operation, title = f"{operation}_{tag.replace('-', '_')}", f"{title} in {SHAPES[tag].title}"
     about = _about(one.about, operation, tag, f"{title} {'' if one.is_pinned else question.bare}".rstrip())
     body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{prefix_of(protocol)}Request") for protocol in protocols)}}
     for protocol in protocols:
         if protocol.takes_files:
             body[FORM_TYPE] = _form(protocol)
-    errors = dict.fromkeys((*one.about.errors, *(kind for protocol in protocols for kind in protocol.shape.errors)))
+    errors = dict.fromkeys(
+        (*one.about.errors, *(kind for protocol in protocols for kind in SHAPES[protocol.name].errors))
+    )
     answer: Schema = {"description": "The answer.", "content": _chat_content(question, protocols)}
     answers: Schema = {"200": answer}
     is_run = not question.streams and any(protocol.answer for protocol in protocols)
@@ -280,7 +306,9 @@ def _chat_content(question: described.Question, protocols: Sequence[Protocol]) -
         content[JSON_TYPE] = {"schema": any_of(ref(f"{prefix_of(protocol)}{team}Answer") for protocol in whole)}
     on_demand = not question.team
     streaming = [
-        protocol for protocol in protocols if protocol not in whole or (on_demand and protocol.shape.streams_on_demand)
+        protocol
+        for protocol in protocols
+        if protocol not in whole or (on_demand and SHAPES[protocol.name].streams_on_demand)
     ]
     for media_type in dict.fromkeys(protocol.framing.content_type for protocol in streaming):
         spoken = [protocol for protocol in streaming if protocol.framing.content_type == media_type]

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from shared.errors import BadRequest, BegunAnew, NotFound, TooSlow
-from shared.wire.described import CHAT_ERRORS, RECORD, WHOLE, Answer, Description, Parameter, Question
+from shared.wire.described import CHAT_ERRORS, Answer, Description, Parameter, Question
 from shared.wire.framing import SSE
-from shared.wire.protocol import described_by
+from tools.description.protocols import described_by
 
+WHOLE = object()
+"""In place of a type: a whole answer of the route's protocol."""
+RECORD = object()
+"""In place of a type: a record of a stream in the route's protocol."""
 _OPENAIS = described_by("[OpenAI's reference](https://platform.openai.com/docs/api-reference)")
 _RESPONSE_ID = Parameter("path", "id", "The response's id.")
 _response = partial(Description, errors=(NotFound, TooSlow), visible=False)

@@ -1,6 +1,6 @@
 """JSON Schemas of the description: those of Python types, those of the protocols, and short constructors.
 
-The schemas of a protocol are derived from the models that parse requests and from the types of `Protocol.shape`. Each
+The schemas of a protocol are derived from the models that parse requests and from the types in `protocols.py`. Each
 protocol has `…Request`, `…Answer`, `…Record`, `…TeamAnswer` and `…TeamRecord`, after its name in camel case, and the
 types that these refer to.
 """
@@ -13,8 +13,9 @@ from pydantic import TypeAdapter
 
 from shared.wire.chat_body import ChatBody
 from shared.wire.described import Kind
-from shared.wire.protocol import Protocol, Shape
+from shared.wire.protocol import Protocol
 from tools.description import shapes
+from tools.description.protocols import SHAPES, Shape
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another object of an OpenAPI document."""
@@ -118,7 +119,7 @@ def prefix_of(protocol: Protocol) -> str:
 
 def error_schema(protocol: Protocol) -> Schema:
     """A reference to the schema of a protocol's errors."""
-    return ref(protocol.shape.error.__name__)
+    return ref(SHAPES[protocol.name].error.__name__)
 
 
 def add_protocols(schemas: Schemas, protocols: Iterable[Protocol]) -> None:
@@ -136,17 +137,17 @@ def add_protocols(schemas: Schemas, protocols: Iterable[Protocol]) -> None:
 
 
 def _schemas_of(protocol: Protocol, chat: Schema, schemas: Schemas) -> dict[str, Schema]:
-    shape, prefix = protocol.shape, prefix_of(protocol)
+    shape, prefix = SHAPES[protocol.name], prefix_of(protocol)
     record_or_error = any_of([schemas.of(shape.record), schemas.of(shape.error)])
     answer = schemas.of(shape.answer) if shape.answer else None
     message = schemas.of(shape.agent) if shape.agent else ref(f"{prefix}Answer")
     team_record = any_of([message, schemas.of(shape.error)]) if shape.agent else ref(f"{prefix}Record")
-    request = schemas.whole(shape.request) if shape.request else _request(protocol.shape, chat, schemas)
+    request = schemas.whole(shape.request) if shape.request else _request(shape, chat, schemas)
     return {
-        f"{prefix}Request": request | {"examples": [shape.example]},
+        f"{prefix}Request": request | {"examples": [protocol.example]},
         **({} if answer in (None, ref(f"{prefix}Answer")) else {f"{prefix}Answer": answer}),
         f"{prefix}Record": record_or_error,
-        **({f"{prefix}TeamAnswer": message if shape.team_is_one else list_of(message)} if answer else {}),
+        **({f"{prefix}TeamAnswer": message if protocol.team_is_one else list_of(message)} if answer else {}),
         f"{prefix}TeamRecord": team_record,
     }
 

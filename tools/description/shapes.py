@@ -4,14 +4,25 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field, with_config
 
+from shared.tools.calls import CallState
 from shared.verdicts import Rating
 from shared.wire import rai_body as bodies
 from shared.wire.ai_sdk_body import MOST_PARTS
 from shared.wire.chat_body import MAX_CONVERSATION_ID
-from shared.wire.context import ErrorCode, FilterOffsets, FilterResults, SessionState
-from shared.wire.described import Time
 from shared.wire.history_body import ChatMode, MessageRole
-from shared.wire.protocol import ErrorText
+from tools.description.protocols import ErrorText
+
+type ErrorCode = Annotated[str, Field(description="The error's code.")]
+
+FilterResults = Annotated[Any, Field(description="What a content filter found, in the shape of Azure OpenAI's.")]
+FilterOffsets = Annotated[
+    Any, Field(description="In a stream: which part of the text a filter found it in, as Azure OpenAI says.")
+]
+SessionState = Annotated[
+    Any, Field(description="The client's own memory, as it sent it, or the id of the chat that the app keeps for it.")
+]
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""The type of a time in an answer."""
 
 
 @with_config(extra="allow")
@@ -913,3 +924,48 @@ class SemanticKernelPythonExtras(TypedDict, total=False):
 
     session_state: SessionState
     conversation_id: Annotated[_ConversationId, Field(max_length=MAX_CONVERSATION_ID)] | None
+
+
+class Approval(TypedDict):
+    """A call of a tool that needs a person's consent."""
+
+    id: Annotated[str, Field(description="Its id, hexadecimal digits.")]
+    state: Annotated[
+        CallState,
+        Field(
+            description="`open`: waits for a decision. `claimed`: allowed, and runs soon. `executing`: runs. "
+            "`unknown`: it may have run. `not_run`: allowed, and did not run all the same."
+        ),
+    ]
+    agent: Annotated[str, Field(description="The agent that wants to call.")]
+    server: Annotated[str, Field(description="The server or API of the tool, as the agents file names it.")]
+    tool: Annotated[str, Field(description="The tool's name there.")]
+    description: Annotated[str, Field(description="What the tool does, as its server says.")]
+    arguments: Annotated[str, Field(description="All arguments, as JSON.")]
+    origins: Annotated[
+        dict[str, str],
+        Field(description="Where arguments come from that the user has not written."),
+    ]
+    code: Annotated[str, Field(description="What a chat without buttons calls it, as in `approve K7QX`.")]
+    expires: Annotated[str, Field(description="When it can no longer be decided.")]
+    asker: NotRequired[Annotated[str, Field(description="Who asked.")]]
+    decided_by: NotRequired[str | None]
+    run: NotRequired[Annotated[str, Field(description="The answer that waits for it, for who asked.")]]
+    result: NotRequired[Annotated[str | None, Field(description="What the tool returned, for who asked.")]]
+
+
+class Approvals(TypedDict):
+    """Approvals that are open."""
+
+    approvals: list[Approval]
+    next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]
+
+
+class Run(TypedDict):
+    """An answer that has not ended."""
+
+    id: Annotated[str, Field(description="Its id.")]
+    status: Literal["queued", "running", "waiting"]
+    created: Time
+    messages: Annotated[list[Any], Field(description="The agents' messages so far, in the protocol of the request.")]
+    approvals: NotRequired[Annotated[list[Approval], Field(description="With `waiting`: the calls to decide about.")]]
