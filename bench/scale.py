@@ -1,9 +1,9 @@
 """Calculate what one instance holds, what many users need, and what answers cost, from figures that were measured.
 
-    python -m bench.scale    writes the tables of docs/scale.md
+`make docs` writes the tables into docs/scale.md, and `make check` compares them.
 
-The figures are in `bench/measured.json`, each with what made it; prices are in `infra/prices.json`. Run it again after
-a figure has changed. A calculation, and no test under load.
+The figures are in `bench/measured.json`, each with what made it; prices are in `infra/prices.json`. A
+calculation, and no test under load.
 """
 
 import json
@@ -15,11 +15,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "scale.md"
-BEGIN, END = "<!-- Made by `python -m bench.scale`. -->\n", "<!-- End of what it makes. -->\n"
+BEGIN, END = "<!-- Made of bench/measured.json by `make docs`. -->\n", "<!-- End of what it makes. -->\n"
 
 USERS = (1_000, 10_000, 100_000, 1_000_000)
 STREAMS = (1, 10, 30, 100, 200)
-SECONDS, TOKENS = 8.0, 300
+PEOPLE: dict[str, Any] = json.loads((ROOT / "infra" / "people.json").read_text())
+"""How people use the app; the template reads it too."""
+SECONDS, TOKENS = float(PEOPLE["seconds of an answer"]), int(PEOPLE["tokens of an answer"])
 """Of an answer."""
 BUSY = 0.7
 """How much of a core may be in use."""
@@ -50,7 +52,9 @@ class Measured:
     table_requests: float
     """For a turn."""
     model_tokens: float
-    """Tokens that the model reads and writes for a question, over all its calls."""
+    """Tokens that the model's service counts for a question, over all its calls: read, and what they may write."""
+    writes_of_run: float
+    """Writes of blobs for an answer whose run is kept."""
 
     @classmethod
     def read(cls) -> "Measured":
@@ -64,15 +68,9 @@ class Measured:
             first=first,
             each=(value["megabytes with 200 streams"] - first) / 200,
             table_requests=value["requests to a table a turn"],
-            model_tokens=value["tokens that a question reads"] + TOKENS,
+            model_tokens=value["tokens that a question reads"] + value["tokens that a question may write"],
+            writes_of_run=value["writes of a kept run"],
         )
-
-
-def main() -> None:
-    """Write the tables into the page."""
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(before + BEGIN + tables() + END + after)
 
 
 def tables() -> str:
@@ -94,7 +92,7 @@ def tables() -> str:
         (
             "What 1,000 answers cost",
             ["streams that share an instance", *map(str, STREAMS)],
-            _costs(json.loads((ROOT / "infra" / "prices.json").read_text())["functions"]),
+            _costs(json.loads((ROOT / "infra" / "prices.json").read_text()), measured),
         ),
     )
     return "\n".join(f"## {title}\n\n{_table(head, rows)}" for title, head, rows in parts)
@@ -129,23 +127,24 @@ def _many(measured: Measured) -> Iterator[list[str]]:
     yield row("model: deployments of a million tokens a minute", [math.ceil(one / MODEL) for one in tokens], 1)
     requests = [questions * measured.table_requests for questions in asked]
     yield row("chats: requests to tables a second", requests, OPERATIONS)
+    writes = [questions * measured.writes_of_run for questions in asked]
+    yield row("kept runs: blobs written a second, if all are kept", writes, OPERATIONS)
     yield row("budgets: requests to tables a second, up to", [users / EXCHANGE for users in USERS], OPERATIONS)
     yield row("AI Search: queries a second", asked)
 
 
-def _costs(prices: dict[str, str]) -> Iterator[list[str]]:
+def _costs(all_prices: dict[str, Any], measured: Measured) -> Iterator[list[str]]:
+    prices: dict[str, str] = all_prices["functions"]
     for megabytes in (4096, 2048, 512):
         held = [SECONDS * megabytes / 1024 * float(prices["gigabyte second"]) * 1_000 / streams for streams in STREAMS]
         executions = float(prices["million executions"]) / 1_000
         most = AT_ONCE[str(megabytes)]
         costs = [f"${cost + executions:.4f}" for cost in held]
         yield [f"Flex, {megabytes:,} MB", *(c if n <= most else "–" for c, n in zip(costs, STREAMS, strict=True))]
+    written = measured.writes_of_run / 10 * float(all_prices["storage"]["ten thousand operations"])
+    yield ["if their runs are kept: writes of blobs", *(f"${written:.4f}" for _ in STREAMS)]
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-if __name__ == "__main__":
-    main()

@@ -64,23 +64,28 @@ param playground string = 'off'
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')
 param corsOrigins string = ''
 
-// --- What callers may use --------------------------------------------------------------------------------------------
+// --- How many people, and what callers may use -----------------------------------------------------------------------
 
 @minValue(0)
-@description('How many requests a caller, a user or an address, may send in a minute. 0: no limit.')
-param callerRequestsPerMinute int = 30
+@maxValue(100000)
+@description('How many people the app is for: sets what is not chosen of limits, capacities, replicas and instances, as docs/deploy.md has it. 0: a trial.')
+param people int = 0
 
-@minValue(0)
-@description('How many tokens the model may read and write for a caller in a day (UTC). 0: no limit.')
-param callerTokensPerDay int = 250000
+@minValue(-1)
+@description('How many requests a caller, a user or an address, may send in a minute. 0: no limit. -1: 30.')
+param callerRequestsPerMinute int = -1
 
-@minValue(0)
-@description('How many requests all callers together may send in a minute. 0: no limit.')
-param requestsPerMinute int = 600
+@minValue(-1)
+@description('How many tokens the model may read and write for a caller in a day (UTC). 0: no limit. -1: 250,000, or by DEPLOY_PEOPLE.')
+param callerTokensPerDay int = -1
 
-@minValue(0)
-@description('How many tokens the model may read and write for all callers together in a day (UTC). 0: no limit.')
-param tokensPerDay int = 5000000
+@minValue(-1)
+@description('How many requests all callers together may send in a minute. 0: no limit. -1: 600, or by DEPLOY_PEOPLE.')
+param requestsPerMinute int = -1
+
+@minValue(-1)
+@description('How many tokens the model may read and write for all callers together in a day (UTC). 0: no limit. -1: 5,000,000, or by DEPLOY_PEOPLE.')
+param tokensPerDay int = -1
 
 // --- The model -------------------------------------------------------------------------------------------------------
 
@@ -122,7 +127,7 @@ param chatModelUpgrade string = 'OnceCurrentVersionExpired'
 param chatSku string = 'GlobalStandard'
 
 @minValue(0)
-@description('Its capacity: thousands of tokens a minute, or units (PTU), paid by the hour, of a provisioned kind. 0: 30, and for a provisioned kind an error.')
+@description('Its capacity: thousands of tokens a minute, or units (PTU), paid by the hour, of a provisioned kind. 0: 30 or by DEPLOY_PEOPLE, and for a provisioned kind an error.')
 param chatCapacity int = 0
 
 @allowed(['', 'default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -157,7 +162,7 @@ param embeddingModelUpgrade string = 'NoAutoUpgrade'
 param embeddingSku string = 'GlobalStandard'
 
 @minValue(0)
-@description('Its capacity, as above. 0: 30, and for a provisioned kind an error.')
+@description('Its capacity, as above. 0: 30 or by DEPLOY_PEOPLE, and for a provisioned kind an error.')
 param embeddingCapacity int = 0
 
 // --- Search and documents --------------------------------------------------------------------------------------------
@@ -175,10 +180,10 @@ param searchLocation string = ''
 @description('Size of the search service. serverless grows by itself (a preview of Azure in 2026), without replicas and without searchVectorizer.')
 param searchSku string = 'basic'
 
-@minValue(1)
+@minValue(0)
 @maxValue(12)
-@description('Copies of the search service: from two on Azure promises that it answers, from three on that it also indexes.')
-param searchReplicas int = 1
+@description('Copies of the search service: from two on Azure promises that it answers, from three on that it also indexes. 0: 1, or by DEPLOY_PEOPLE.')
+param searchReplicas int = 0
 
 @allowed([1, 2, 3, 4, 6, 12])
 @description('Partitions of the search service: each adds room for the index.')
@@ -287,10 +292,10 @@ param features string = 'readers,agents'
 @description('Memory of an instance in MB, and with it its share of a core: a quarter, one, or two.')
 param instanceMemory int = 2048
 
-@minValue(1)
+@minValue(0)
 @maxValue(1000)
-@description('How many instances there may be, at most: for HTTP, and as many again for each queue and the timer.')
-param maximumInstances int = 40
+@description('How many instances there may be, at most: for HTTP, and as many again for each queue and the timer. 0: 40, or more by DEPLOY_PEOPLE.')
+param maximumInstances int = 0
 
 @minValue(0)
 @description('How many instances are kept warm, and paid for, at all times.')
@@ -345,6 +350,38 @@ param thisMonth string = utcNow('yyyy-MM-01')
 
 @description('Other settings of the app, as docs/settings.md has them, by name. Who may read deployments reads them: a key has to be a Key Vault reference.')
 param moreSettings object = {}
+
+// --- What the number of people sets, as tools/cost.py works it out too ------------------------------------------------
+
+// How many streams an instance carries, by its memory: measured in the Functions host under the share of a core that it has.
+var carried = loadJsonContent('requests-at-once.json')
+var atOnce = httpConcurrency > 0 ? httpConcurrency : carried[string(instanceMemory)]
+var use = loadJsonContent('people.json')
+var measured = loadJsonContent('../bench/measured.json')
+var read = int(measured['tokens that a question reads'][0])
+var spent = read + use['tokens of an answer']
+// Azure counts what calls may write into the tokens of a minute, and not what they do write.
+var counted = read + int(measured['tokens that a question may write'][0])
+var inAMinute = (people + use['people for a question in the busiest minute'] - 1) / use['people for a question in the busiest minute']
+var open = (inAMinute * use['seconds of an answer'] + 59) / 60
+var trial = use['for a trial']
+var needed = people == 0
+  ? trial
+  : {
+      chatCapacity: max(trial.chatCapacity, (inAMinute * counted + 9999) / 10000 * 10)
+      embeddingCapacity: max(trial.embeddingCapacity, (inAMinute * use['tokens of a vector'] + 9999) / 10000 * 10)
+      callerRequestsPerMinute: trial.callerRequestsPerMinute
+      callerTokensPerDay: use['questions a day of who asks most'] * spent
+      requestsPerMinute: max(trial.requestsPerMinute, inAMinute * use['requests with a question'])
+      tokensPerDay: 2 * people * use['questions a day'] * spent
+      searchReplicas: max(
+        people < use['people from whom on search has two replicas'] ? 1 : 2,
+        (inAMinute + use['questions a minute of a replica'] - 1) / use['questions a minute of a replica']
+      )
+      maximumInstances: max(trial.maximumInstances, 4 * ((open + atOnce - 1) / atOnce))
+    }
+var replicas = searchReplicas > 0 ? searchReplicas : (searchSku == 'serverless' ? 1 : needed.searchReplicas)
+var instances = maximumInstances > 0 ? maximumInstances : needed.maximumInstances
 
 // --- What cannot be, each with a sentence that names the variable ----------------------------------------------------
 
@@ -556,6 +593,10 @@ var checks = [
     says: 'DEPLOY_SEARCH_SKU basic has at most 3 of DEPLOY_SEARCH_REPLICAS and of DEPLOY_SEARCH_PARTITIONS.'
   }
   {
+    wrong: searchIsNew && searchReplicas == 0 && (replicas > (searchSku == 'basic' ? 3 : 12) || replicas * searchPartitions > 36)
+    says: 'DEPLOY_PEOPLE ${people} needs ${replicas} replicas of AI Search: choose a larger DEPLOY_SEARCH_SKU, or DEPLOY_SEARCH_REPLICAS yourself.'
+  }
+  {
     wrong: searchSku == 'serverless' && (searchVectorizer || searchReplicas > 1 || searchPartitions > 1)
     says: 'DEPLOY_SEARCH_SKU serverless has no DEPLOY_SEARCH_VECTORIZER, DEPLOY_SEARCH_REPLICAS or DEPLOY_SEARCH_PARTITIONS.'
   }
@@ -635,7 +676,7 @@ var checks = [
     says: 'DEPLOY_FEATURES has what is no feature: there are readers, agents, built-in, rai; or none.'
   }
   {
-    wrong: alwaysReadyInstances > maximumInstances
+    wrong: alwaysReadyInstances > instances
     says: 'DEPLOY_ALWAYS_READY_INSTANCES is more than DEPLOY_MAXIMUM_INSTANCES.'
   }
   {
@@ -812,7 +853,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         version: chatModelVersion
         upgrade: chatModelUpgrade
         sku: chatSku
-        capacity: chatCapacity == 0 ? 30 : chatCapacity
+        capacity: chatCapacity == 0 ? needed.chatCapacity : chatCapacity
         filter: contentFilter
       }
       {
@@ -821,7 +862,7 @@ module openAi 'modules/ai-service.bicep' = if (openAiIsNew) {
         version: embeddingModelVersion
         upgrade: embeddingModelUpgrade
         sku: embeddingSku
-        capacity: embeddingCapacity == 0 ? 30 : embeddingCapacity
+        capacity: embeddingCapacity == 0 ? needed.embeddingCapacity : embeddingCapacity
         filter: ''
       }
     ]
@@ -841,7 +882,7 @@ module search 'modules/search.bicep' = if (searchIsNew) {
     location: empty(searchLocation) ? location : searchLocation
     tags: tags
     sku: searchSku
-    replicas: searchReplicas
+    replicas: replicas
     partitions: searchPartitions
     semanticRanker: semanticRanker
     privateNetwork: privateNetwork
@@ -1001,9 +1042,6 @@ var firstMonth = empty(budgetStart) ? thisMonth : budgetStart
 var signIn = authMode != 'none'
 var clientId = byToken ? authClientId : ''
 
-// How many streams an instance carries, by its memory: measured in the Functions host under the share of a core that it has.
-var carried = loadJsonContent('requests-at-once.json')
-
 // By name; those that only Azure knows are empty here and added below, so that these names can be checked.
 var ownSettings = {
   // Front Door's other header, X-Azure-ClientIP, may be written by callers. Where it can be gone around, neither counts.
@@ -1037,12 +1075,14 @@ var ownSettings = {
   AUTH_TENANT_ID: byToken ? tenantId : ''
   AUTH_CLIENT_ID: clientId
   AUTH_AUTHORITY: environment().authentication.loginEndpoint
-  LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute)
-  LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay)
+  LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute < 0
+    ? needed.callerRequestsPerMinute
+    : callerRequestsPerMinute)
+  LIMIT_CALLER_TOKENS_PER_DAY: string(callerTokensPerDay < 0 ? needed.callerTokensPerDay : callerTokensPerDay)
   LIMIT_CALLER_RUNS: '20'
   LIMIT_CALLER_KEPT_MEGABYTES: '500'
-  LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute)
-  LIMIT_TOKENS_PER_DAY: string(tokensPerDay)
+  LIMIT_REQUESTS_PER_MINUTE: string(requestsPerMinute < 0 ? needed.requestsPerMinute : requestsPerMinute)
+  LIMIT_TOKENS_PER_DAY: string(tokensPerDay < 0 ? needed.tokensPerDay : tokensPerDay)
   LIMIT_BACKEND: 'azure-table'
   ACCESS_CONTROL: accessControl
   // Those who do not sign in would share their chats with everyone.
@@ -1066,9 +1106,9 @@ module app 'modules/function-app.bicep' = {
     allowed: visitors
     frontDoorId: frontDoorId
     corsOrigins: origins
-    httpConcurrency: httpConcurrency > 0 ? httpConcurrency : carried[string(instanceMemory)]
+    httpConcurrency: atOnce
     instanceMemory: instanceMemory
-    maximumInstances: maximumInstances
+    maximumInstances: instances
     alwaysReadyInstances: alwaysReadyInstances
     zoneRedundant: zoneRedundant
     updateStrategy: updateStrategy

@@ -3,6 +3,7 @@
 `docs/settings.md` is made from the fields of `shared/settings/fields.py` and the texts below them. The tables of
 protocols in `README.md` and `docs/protocols.md` are made from `shared/wire/table.py`; `samples/requests.http` gets
 requests for new protocols. The documents that the app serves of itself are made from what each route says of itself.
+What it costs and what so many people need (`docs/deploy.md`, `docs/scale.md`) is calculated from measured figures.
 """
 
 import ast
@@ -18,10 +19,12 @@ from pydantic.fields import FieldInfo
 from setup import ROOT
 
 sys.path.insert(0, str(ROOT))
+from bench import scale
 from function_app import ROUTES
 from shared.settings.fields import PlatformFields, SettingsFields, variable
 from shared.wire.protocol import Protocol
 from shared.wire.table import NAMES, PROTOCOLS
+from tools import cost
 from tools.description.openapi import build_openapi
 from tools.description.protocols import SHAPES
 from tools.description.swagger import to_swagger
@@ -31,6 +34,8 @@ DESCRIPTION = ROOT / "shared" / "description"
 
 TABLE_BEGINS = "<!-- Made of shared/wire/table.py by `make docs`. -->\n"
 TABLE_ENDS = "<!-- End of the table. -->\n"
+COSTS_BEGIN = "<!-- Made of tools/cost.py by `make docs`. -->\n"
+PEOPLE_BEGIN = "<!-- Made of infra/people.json by `make docs`. -->\n"
 
 HEAD = """\
 # Settings
@@ -116,6 +121,10 @@ def _files() -> Iterator[tuple[Path, str]]:
         [[_names(each), one.title, one.answers_with, one.streams] for each, one in shaped],
     )
     yield _with_requests(ROOT / "samples" / "requests.http")
+    deploy = ROOT / "docs" / "deploy.md"
+    page = _between(deploy.read_text("utf-8"), COSTS_BEGIN, TABLE_ENDS, f"{cost.counted()}\n\n{cost.table()}\n")
+    yield deploy, _between(page, PEOPLE_BEGIN, TABLE_ENDS, f"{cost.crowds()}\n")
+    yield scale.PAGE, _between(scale.PAGE.read_text("utf-8"), scale.BEGIN, scale.END, scale.tables())
     openapi = build_openapi(ROUTES)
     for name, document in (("openapi", openapi), ("swagger", to_swagger(openapi))):
         yield DESCRIPTION / f"{name}.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -135,13 +144,18 @@ def _with_requests(path: Path) -> tuple[Path, str]:
 
 def _with_table(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, str]:
     """Replace the table of protocols in a page, between two comments."""
-    before, begin, rest = path.read_text(encoding="utf-8").partition(TABLE_BEGINS)
-    _, end, after = rest.partition(TABLE_ENDS)
-    if not end:
-        sys.exit(f"{path.relative_to(ROOT)} has no place for the table of protocols, between two comments.")
     lines = [header, ["---"] * len(header), *rows]
     table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-    return path, f"{before}{begin}{table}{end}{after}"
+    return path, _between(path.read_text(encoding="utf-8"), TABLE_BEGINS, TABLE_ENDS, table)
+
+
+def _between(page: str, begins: str, ends: str, text: str) -> str:
+    """Return a page with a text between two comments."""
+    before, _, rest = page.partition(begins)
+    _, end, after = rest.partition(ends)
+    if not end:
+        sys.exit(f"A page has no place for what is made of the code: {begins.strip()}")
+    return f"{before}{begins}{text}{end}{after}"
 
 
 def _names(protocol: Protocol) -> str:

@@ -15,9 +15,12 @@ if ($mode -eq 'none') {
     Write-Warning "azd will ask how callers sign in (authMode). About the answer 'none':"
 }
 
-$tokens = if ($env:DEPLOY_TOKENS_PER_DAY) { $env:DEPLOY_TOKENS_PER_DAY } else { '5000000' }
+$chosen = $env:DEPLOY_TOKENS_PER_DAY -and $env:DEPLOY_TOKENS_PER_DAY -ne '-1'
+$tokens = if ($chosen) { $env:DEPLOY_TOKENS_PER_DAY } else { '5000000' }
 $limit = if ($tokens -eq '0') {
     'without a limit (DEPLOY_TOKENS_PER_DAY is 0)'
+} elseif (-not $chosen -and $env:DEPLOY_PEOPLE -and $env:DEPLOY_PEOPLE -ne '0') {
+    "up to the tokens a day that docs/deploy.md has for $env:DEPLOY_PEOPLE people (DEPLOY_PEOPLE)"
 } else {
     "up to $tokens tokens a day (DEPLOY_TOKENS_PER_DAY)"
 }

@@ -15,12 +15,15 @@ none) echo "WARNING: DEPLOY_AUTH_MODE is none. Nobody signs in to this app." >&2
 *) echo "azd will ask how callers sign in (authMode). WARNING about the answer 'none':" >&2 ;;
 esac
 
-tokens="${DEPLOY_TOKENS_PER_DAY:-5000000}"
-if [ "$tokens" = 0 ]; then
-  limit="without a limit (DEPLOY_TOKENS_PER_DAY is 0)"
-else
-  limit="up to $tokens tokens a day (DEPLOY_TOKENS_PER_DAY)"
-fi
+people="${DEPLOY_PEOPLE:-0}"
+case "${DEPLOY_TOKENS_PER_DAY:--1}" in
+0) limit="without a limit (DEPLOY_TOKENS_PER_DAY is 0)" ;;
+-1)
+  limit="up to 5000000 tokens a day (DEPLOY_TOKENS_PER_DAY)"
+  [ "$people" = 0 ] || limit="up to the tokens a day that docs/deploy.md has for $people people (DEPLOY_PEOPLE)"
+  ;;
+*) limit="up to $DEPLOY_TOKENS_PER_DAY tokens a day (DEPLOY_TOKENS_PER_DAY)" ;;
+esac
 cat >&2 <<TEXT
   Everyone on the internet who finds the address can ask questions, read the documents, and spend your money:
   $limit. docs/security.md says what that can cost.

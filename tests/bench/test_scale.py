@@ -7,7 +7,7 @@ from bench.scale import BEGIN, END, PAGE, Measured, streams_of, tables
 
 def test_the_page_has_the_tables_of_the_figures_as_they_are() -> None:
     _, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    assert rest.partition(END)[0] == tables(), "run `python -m bench.scale`"
+    assert rest.partition(END)[0] == tables(), "run `make docs`"
 
 
 def test_twice_the_work_for_a_stream_halves_what_an_instance_holds() -> None:

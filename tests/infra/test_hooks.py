@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.infra.compiler import INFRA
-from tests.infra.deployed import main_parameters
+from tools.cost import PEOPLE
 
 HOOK = INFRA / "hooks" / "who-may-call.sh"
 
@@ -43,7 +43,19 @@ def test_without_a_keyboard_it_warns_and_goes_on(tmp_path: Path) -> None:
     code, said = run(tmp_path, DEPLOY_AUTH_MODE="none")
     assert code == 0
     assert "WARNING: DEPLOY_AUTH_MODE is none" in said
-    assert f"up to {main_parameters()['tokensPerDay'].default} tokens a day" in said
+    assert f"up to {PEOPLE['for a trial']['tokensPerDay']} tokens a day" in said
+
+
+@pytest.mark.parametrize(
+    ("chosen", "limit"),
+    [
+        ({"DEPLOY_PEOPLE": "2000"}, "has for 2000 people (DEPLOY_PEOPLE)"),
+        ({"DEPLOY_PEOPLE": "2000", "DEPLOY_TOKENS_PER_DAY": "7000"}, "up to 7000 tokens a day (DEPLOY_TOKENS_PER_DAY)"),
+        ({"DEPLOY_TOKENS_PER_DAY": "-1"}, "up to 5000000 tokens a day"),
+    ],
+)
+def test_what_can_be_spent_is_said_as_it_is_set(tmp_path: Path, chosen: dict[str, str], limit: str) -> None:
+    assert limit in run(tmp_path, DEPLOY_AUTH_MODE="none", **chosen)[1]
 
 
 @pytest.mark.parametrize(("answer", "code"), [("yes", 0), ("no", 1), ("", 1)])

@@ -116,7 +116,7 @@ WRONG: list[tuple[Mapping[str, Any], str]] = [
 WRONG_BY_TYPE: list[tuple[Mapping[str, Any], str]] = [
     ({"authMode": "entra"}, "authMode"),
     ({"chatSku": "GlobalStandart"}, "chatSku"),
-    ({"searchReplicas": 0}, "searchReplicas"),
+    ({"searchReplicas": 13}, "searchReplicas"),
     ({"logDays": 7}, "logDays"),
     ({"contentContainer": "c" * 57}, "contentContainer"),
 ]
