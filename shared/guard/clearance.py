@@ -73,6 +73,8 @@ class Clearance:
         self._sent: dict[Place, int] = {}
         self._watermarks: dict[Place, int] = {}
         self._blocked: dict[Place, int] = {}
+        self._not_blank: set[Place] = set()
+        self._looked_at: set[Place] = set()
         self._stray_block = False
         self._blocking: Side | None = None
         self._worst: dict[tuple[Side, str, str], Finding] = {}
@@ -91,6 +93,11 @@ class Clearance:
     def blocked(self) -> frozenset[Place]:
         """The texts with a blocking result."""
         return frozenset(self._blocked)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether there is a text that no result of a model is about: a watermark alone names nothing it looked for."""
+        return bool(self._not_blank - self._looked_at)
 
     @property
     def whole(self) -> bool:
@@ -125,6 +132,8 @@ class Clearance:
     def expect(self, place: Place, text: str) -> None:
         """Count the next piece of a text that has to be cleared, when it arrives; it may be sent later."""
         self._expected[place] = self._expected.get(place, 0) + len(text.encode())
+        if text.strip():
+            self._not_blank.add(place)
 
     def send(self, place: Place, text: str) -> None:
         """Count the next piece of a text that is sent. Call this before sending: the answer may come at once."""
@@ -157,9 +166,13 @@ class Clearance:
             return
         self.coverage.take_in(event)
         for finding in event.findings:
+            if finding.result == NO_MODEL:
+                continue
+            if event.place in self._sent:
+                self._looked_at.add(event.place)
             key = (event.place.side, finding.kind, finding.category)
             known = self._worst.get(key)
-            if finding.result == "OK" and (known is None or _badness(finding) > _badness(known)):
+            if known is None or _badness(finding) > _badness(known):
                 self._worst[key] = finding
         if len(self._worst) > MOST_TASKS:
             raise Unavailable("The safety service has results of too many tasks, so nothing more is shown. Try again.")

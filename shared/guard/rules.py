@@ -94,6 +94,8 @@ class Rules:
             text = f"Not everything was checked. {fault.message}"
         elif any(check.clearance.coverage.blind for check in checks):
             text = "Not everything was checked."
+        elif any(check.clearance.unexplained for check in checks):
+            text = "The safety service let this pass, but of some text it sent no result that says what it looked for."
         else:
             text = "The question and the answer are checked, and nothing was found that the policy forbids."
         missing = sorted({name for check in checks for name in check.clearance.coverage.missing})

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 
+from shared.guard import Finding
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
@@ -19,6 +20,8 @@ BAD = "Zebrafish"
 """The word that the safety service blocks."""
 NOTED = "sighing"
 """The word that it reports."""
+LOOKED = Finding("HARM_CATEGORY", "HATE", detected=False, severity=0, risk_level="LOW", blocking=False)
+"""What it says of a text in which it found nothing."""
 NOTHING_FOUND = "Hello?"
 """No source has words of this question, so that its turn has one session with the safety service."""
 PROTOCOLS = [

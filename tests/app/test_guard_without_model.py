@@ -7,14 +7,13 @@ import pytest
 import pytest_asyncio
 
 from shared.guard import Finding
-from tests.app.guarded import Guarded, guarded
+from tests.app.guarded import LOOKED, Guarded, guarded
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CHECKED = "are checked, and nothing was found"
 LACKING = Finding("PROTECTED_MATERIAL", "", detected=False, severity=0, risk_level="", blocking=False, result="NoModel")
-LOOKED = Finding("HARM_CATEGORY", "HATE", detected=False, severity=0, risk_level="LOW", blocking=False)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -77,6 +76,22 @@ async def test_beside_what_was_looked_at_it_is_named(strict: Guarded) -> None:
     assert "no model for these tasks of its policy (NoModel): protected_material." in answer
     _, analysis = await asked(strict, "/rai/analyze", {"text": "Hello"})
     assert '"blocked":false,"withoutModel":["protected_material"]' in analysis
+
+
+@pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
+@pytest.mark.parametrize("of_prompts", [(), (LOOKED,)])
+async def test_a_service_that_sends_watermarks_alone_is_not_said_to_have_checked(
+    strict: Guarded, path: str, of_prompts: tuple[Finding, ...]
+) -> None:
+    strict.rai.told, strict.rai.told_of_prompts = (), of_prompts
+    try:
+        status, answer = await say(strict, path)
+    finally:
+        strict.rai.told_of_prompts = ()
+    assert status == 200
+    assert CHECKED not in answer
+    assert "sent no result that says what it looked for" in answer
+    assert "words " in answer
 
 
 async def test_an_answer_that_only_the_question_was_looked_at_for_is_none(strict: Guarded) -> None:

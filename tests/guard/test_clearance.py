@@ -98,6 +98,20 @@ def test_a_text_that_no_model_looked_at_is_shown_only_to_who_accepts_it(*, blind
     assert clearance.coverage.missing == {"protected_material"}
 
 
+def test_a_watermark_alone_does_not_say_what_was_looked_for() -> None:
+    clearance, prompt = Clearance(), Place(Side.PROMPT, "0", 0)
+    for place, text in ((prompt, "Hello"), (ANSWER, "Hi"), (MORE, " \n")):  # white space is not looked at
+        clearance.expect(place, text)
+        clearance.send(place, text)
+        clearance.take_in(Watermark(place, len(text)))
+    assert clearance.whole
+    for told in (_told("OK", Side.PROMPT), _told("NoModel")):
+        clearance.take_in(told)
+        assert clearance.unexplained
+    clearance.take_in(_told("OK"))
+    assert not clearance.unexplained
+
+
 def test_endless_results_of_the_same_tasks_take_no_memory() -> None:
     clearance, many = Clearance(), replace(_told("OK"), findings=_told("OK").findings * 1_000)
     clearance.send(ANSWER, "Hi")

@@ -86,10 +86,7 @@ async def test_a_forbidden_source_is_withheld_with_the_steps_that_quote_it_and_t
     }
     assert "bomb" not in repr(out.events)
     assert out.finished.content_filter_results is None
-    assert (
-        out.safety.description
-        == "The question and the answer are checked, and nothing was found that the policy forbids."
-    )
+    assert str(out.safety.description).startswith("The safety service let this pass")
 
 
 async def test_an_image_is_withheld_if_any_source_on_it_is() -> None:
@@ -252,7 +249,7 @@ async def test_a_block_of_something_else_withholds_all_sources() -> None:
 @pytest.mark.parametrize("failed", [False, True])
 async def test_a_message_goes_out_without_its_forbidden_sources(failed: bool) -> None:
     parts: list[Part] = [STARTED, said(GOOD, BAD, failed=failed), Finished("stop")]
-    out = await watched(parts, rules(ScriptedSafety(honest("bomb"))), team=True)
+    out = await watched(parts, rules(ScriptedSafety(honest("bomb", findings=True))), team=True)
     (message,) = out.messages
     assert message.text == "Fine."
     assert (message.error is not None) == failed

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from tests.app.conftest import NO_VECTORS, PASSAGES, hosted
-from tests.app.guarded import BAD, NOTED, NOTHING_FOUND
+from tests.app.guarded import BAD, LOOKED, NOTED, NOTHING_FOUND
 from tests.app.playground.asking import ended
 from tests.app.playground.behind import ask, tab
 from tests.local.running_host import RunningHost
@@ -28,6 +28,7 @@ async def rai() -> AsyncGenerator[RaiStandIn]:
         service.lag = LAG
         service.find(BAD, "VIOLENCE")
         service.find(NOTED, "SEXUAL", 2, blocking=False)
+        service.told = (LOOKED,)
         yield service
 
 
