@@ -30,6 +30,7 @@ MOST_LISTED = 100
 _OPEN = "open/"
 _PLACE = re.compile("[0-9a-f]{10}-[0-9a-f]{32}")
 """An approval's place among the open ones: when its time is over, in Unix seconds as hexadecimal digits, and its id."""
+_NOT_RUN: tuple[CallState, ...] = ("open", "claimed", "denied", "expired")
 _APPROVED: tuple[CallState, ...] = ("claimed", "executing", "executed", "failed", "unknown", "not_run")
 
 
@@ -83,6 +84,8 @@ async def open_approvals(
     """Let the calls be found that a run waits for."""
     for name, call in calls.items():
         pointer = msgspec.json.encode(_Pointer(run_id, name, state.owner, asker))
+        if call.state != "open":
+            continue  # decided before the run could wait: its process has ended in between
         for entry, data in (
             (f"approvals/{call.approval_id}", pointer),
             (codes_of(state.owner) + call.code, call.approval_id.encode()),
@@ -92,11 +95,16 @@ async def open_approvals(
                 await store.write(entry, data, NEW)
 
 
-async def waiting_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
-    """Return the calls of a run that wait for a decision, by the names of their objects."""
+async def asked_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
+    """Return the calls of a run that a person decides or has decided about, and that have not run, by their objects."""
     names = [name async for name in store.names(tools_of(run_id))]
     found = {name: read_call(stored.data) for name in names if (stored := await store.read(name))}
-    return {name: call for name, call in found.items() if call.state == "open"}
+    return {name: call for name, call in found.items() if call.approval_id and call.state in _NOT_RUN}
+
+
+async def waiting_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
+    """Return the calls of a run that wait for a decision, by the names of their objects."""
+    return {name: call for name, call in (await asked_calls(store, run_id)).items() if call.state == "open"}
 
 
 async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) -> Approval:
@@ -190,6 +198,7 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
             return state
         if not await _is_decided(store, state):
             return state
+        await enter_going(store, run_id)  # who let the run rest meanwhile has seen no decision
         await write_first_piece(
             store, run_id, state.journal + 1, shown_before(await read_journal(store, run_id, state.journal))
         )

@@ -17,7 +17,7 @@ from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.approvals import close_calls, free_if_decided, let_rest, open_approvals, shown_before, waiting_calls
+from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
 from shared.runs.claim import Claim, RunEnd, claim_run, failed, unreadable
 from shared.runs.consents import enter_chats
 from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
@@ -123,13 +123,13 @@ class Runner:
     async def _waiting(self, claim: Claim, run: "_Run") -> RunEnd:
         """Let a run wait for the decisions that it has asked for."""
         request, _ = await claim.request()
-        calls = await waiting_calls(self.store, claim.run_id)
+        calls = await asked_calls(self.store, claim.run_id)
         await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(request.caller))
         if run.live:
             owner = owner_of(request.caller)
             await enter_chats(self.store, claim.run_id, owner, run.live.request, run.live.turn.log)
         self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
-        if not await claim.wait(calls):
+        if not (calls and await claim.wait(calls)):
             await close_calls(self.store, claim.state.owner, calls)
             return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
         run.let_end()

@@ -19,9 +19,19 @@ from shared.events import (
     ToolEnded,
 )
 from shared.history import owner_of
-from shared.runs import NEW
-from shared.runs.approvals import Decider, find_approval, list_approvals, open_approvals
+from shared.runs import NEW, New
+from shared.runs.approvals import (
+    Decider,
+    find_approval,
+    free_if_decided,
+    let_rest,
+    list_approvals,
+    open_approvals,
+    record_decision,
+    run_of,
+)
 from shared.runs.begin import decided
+from shared.runs.claim import change_state, going_name
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.packing import pack
 from shared.runs.records import State, digest
@@ -65,6 +75,43 @@ async def test_the_same_answer_again_replays_and_another_is_a_conflict(
     with pytest.raises(Decided):
         await clerk.decide(no(call))
     assert (server.dropped, len(service.chats)) == (["x"], 2)
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_a_decision_counts_that_came_after_the_question_and_before_the_run_could_wait(
+    approved: bool, clerk: Desk, server: Crm, service: OpenAIStandIn
+) -> None:
+    call, store = await asked_to_drop(clerk, service), clerk.runs.store
+    run_id = await run_of(store, call.approval_id)
+    assert run_id
+    await change_state(store, run_id, lambda state: replace(state, runner="dead", waits=(), beat=1.0))
+    service.reply("Done.")
+    decider = Decider(digest("anonymous"), "anonymous")
+    await clerk.runs.consents.decide(replace(yes(call), approved=approved), decider, here=False)
+    await clerk.runs.look_after(run_id)
+    ended = await clerk.runs.ended(run_id, "anonymous", 60)
+    assert ended.result
+    assert (ended.result.status, server.dropped) == (200, ["x"] if approved else [])
+
+
+class RestingMeanwhile(FolderObjects):
+    """A store in which a sweep lets a run rest just before a decision about it is written."""
+
+    async def write(self, name: str, data: bytes, etag: str | New) -> str:
+        if "/tools/" in name:
+            await let_rest(self, name.partition("/")[0])
+        return await super().write(name, data, etag)
+
+
+async def test_a_run_is_looked_after_whose_decision_came_while_a_sweep_let_it_rest(
+    clerk: Desk, service: OpenAIStandIn
+) -> None:
+    call = await asked_to_drop(clerk, service)
+    store = RestingMeanwhile(clerk.settings.data_dir / "batches")
+    decider = Decider(digest("anonymous"), "anonymous")
+    decided = await record_decision(store, call.approval_id, yes(call), decider)
+    await free_if_decided(store, decided.run_id)
+    assert await store.read(going_name(decided.run_id))  # so that it goes on if this process ends now
 
 
 @pytest.mark.parametrize("answers", [(True, True), (True, False), (False, True)])
