@@ -8,6 +8,7 @@ from azure.functions.warmup import WarmUpContext
 from shared.app import valid_settings
 from shared.triggers import (
     about,
+    activities,
     approvals,
     chat,
     chat_history,
@@ -117,6 +118,7 @@ ROUTES: tuple[Route | Open, ...] = (
         spends=False,
     ),
     Route("mcp", "POST", "mcp", mcp.mcp, counted=False),  # some messages are counted, by the handler
+    Open("activity", "POST", "messages", activities.take_activity),  # of Azure Bot Service, whose token is checked
     Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp.get_mcp_sign_in),
     # Answers that outlive their request, and calls of tools that wait for a person.
     Route("run", "GET", "runs/{id}", runs.get_run, spends=False),

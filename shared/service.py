@@ -28,6 +28,8 @@ from shared.verdicts import VerdictStore
 
 if TYPE_CHECKING:
     from shared.guard.shields import Shields
+    from shared.identity.bot_tokens import BotTokens
+    from shared.outbound.bot_connector import Connector
     from shared.reading.sandbox import Sandbox
 
 
@@ -75,6 +77,10 @@ class Service(msgspec.Struct, frozen=True):
     """Writes the audit record; None if it is off."""
     shields: "Shields | None" = None
     """Looks for orders to the model in what it reads; None if they are off."""
+    bot_tokens: "BotTokens | None" = None
+    """Checks who sends activities; None if there is no bot."""
+    connector: "Connector | None" = None
+    """Sends as the bot."""
 
     @property
     def agents(self) -> Agents:

@@ -31,7 +31,7 @@ resource authentication 'Microsoft.Web/sites/config@2025-03-01' = {
           requireAuthentication: true
           unauthenticatedClientAction: 'Return401'
           // What tells nothing of anyone: whether the app is well, and what it offers.
-          excludedPaths: ['/api/health', '/api/openapi.json', '/api/swagger.json']
+          excludedPaths: ['/api/health', '/api/openapi.json', '/api/swagger.json', '/api/messages']
         }
         identityProviders: {
           azureActiveDirectory: {

@@ -42,9 +42,9 @@ async def linked(events: AsyncGenerator[ChatEvent], base: str) -> AsyncGenerator
                 yield TextDelta(_with_links(held, known))
                 held = ""
             if isinstance(event, Retrieved):
-                known |= _links(event.data_points, base)
+                known |= links_of(event.data_points, base)
             if isinstance(event, AgentMessage):
-                yield replace(event, text=_with_links(event.text, _links(event.data_points, base)))
+                yield replace(event, text=_with_links(event.text, links_of(event.data_points, base)))
             else:
                 yield event
 
@@ -63,7 +63,8 @@ def without_links(request: ChatRequest, base: str) -> ChatRequest:
     return replace(request, messages=tuple(map(plain, request.messages)), steps=tuple(map(plain, request.steps)))
 
 
-def _links(sources: Iterable[DataPoint], base: str) -> dict[str, str]:
+def links_of(sources: Iterable[DataPoint], base: str) -> dict[str, str]:
+    """Return the URLs of sources by their names, for documents below a URL without a slash at its end."""
     return {source.sourcepage: f"{base}/{_path(source.sourcepage)}" for source in sources}
 
 

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from copy import replace
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -32,6 +33,9 @@ from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
+type Deliver = Callable[[Claim, RunRequest, Live], Coroutine[Any, Any, None]]
+"""Sends what comes of a claimed run until it has ended or waits; what it raises interrupts the run, as a store does."""
+
 _log = logging.getLogger("switchboard.run")
 
 
@@ -56,12 +60,16 @@ class Runner:
         store: Keeps them.
         service: Answers them.
         lives: Those that go on in this process, by their ids.
+        deliver: Sends what comes of one to where nobody reads it; None: all are read.
     """
 
-    def __init__(self, store: ObjectStore, service: Service, lives: dict[str, Live]) -> None:
+    def __init__(
+        self, store: ObjectStore, service: Service, lives: dict[str, Live], deliver: Deliver | None = None
+    ) -> None:
         self.store = store
         self.service = service
         self.lives = lives
+        self.deliver = deliver
 
     async def run(self, run_id: str) -> RunEnd:
         """Run a run until it has a result, from where an earlier runner was interrupted."""
@@ -192,6 +200,7 @@ class _Run:
             model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=new is not None),
         )
         self._lives = runner.lives
+        self._deliver = runner.deliver
         self._new = new
         self._begun = begun
         self._is_last_try = is_last_try
@@ -257,14 +266,21 @@ class _Run:
         with _interrupting():
             known = [] if self._new else await self._journal.read()
         live = await self._begin(request, body, known)
+        delivering = asyncio.create_task(self._deliver(self._claim, request, live)) if self._deliver else None
+        if delivering:
+            delivering.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio would log it
         try:
             with _interrupting():
                 await self._journal.keep(live.turn, self._claim.followed)
+                if delivering:
+                    await delivering
             if is_paused(live.turn.log):
                 return None
             answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
+            if delivering:
+                delivering.cancel()
         encode = protocol.team_answer if request.route.team else protocol.answer
         whole = encode(live.request, answer) if protocol.answer and encode else None
         return Result(200, msgspec.Raw(encode_json(whole)))

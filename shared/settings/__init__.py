@@ -60,7 +60,7 @@ _PROBLEMS_OF = {
         ("documents_writers", "feedback_readers"),
         "should be nobody, all, or ids of groups and names of API keys with commas between",
     ),
-    **dict.fromkeys(("auth_tenant_id", "auth_client_id"), "should be a UUID"),
+    **dict.fromkeys(("auth_tenant_id", "auth_client_id", "bot_id", "bot_tenant_id"), "should be a UUID"),
     "content_container": "should be a container's name: 3 to 49 lower-case letters, digits and single hyphens",
     **dict.fromkeys(
         ("batch_queue", "chat_requests_queue", "chat_answers_queue"),

@@ -315,6 +315,14 @@ class SettingsFields(_Fields):
     that means](security.md#id-tokens)."""
     auth_authority: _Url = "https://login.microsoftonline.com"
     """The address of the tenant's signing keys; national clouds have others."""
+    bot_id: _Uuid | None = None
+    """App id of a bot of Azure Bot Service, whose activities the app answers ([Teams](teams.md)): the client id of the
+    app's identity. Absent: there is no bot."""
+    bot_tenant_id: _Uuid | None = None
+    """The only tenant whose users may talk to the bot."""
+    bot_openid_metadata: _Url = "https://login.botframework.com/v1/.well-known/openidconfiguration"
+    """Where Azure Bot Service says with which keys it signs; in Azure Government
+    `https://login.botframework.azure.us/v1/.well-known/openidconfiguration`."""
     access_control: Literal["on-request", "enforced", "enforced-or-open"] = "on-request"
     """When callers see only the documents that name them or one of their groups: if a request asks for it with a
     security filter, or always. With `enforced-or-open` they also see documents that name nobody, or `all`. Both need an

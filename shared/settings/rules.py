@@ -34,6 +34,8 @@ _NEEDS: Mapping[str, Sequence[str]] = {
     "content_storage_blobs": ("content_storage_queues",),
     "chat_requests_queue": ("chat_answers_queue",),
     "chat_answers_queue": ("chat_requests_queue",),
+    "bot_id": ("bot_tenant_id",),
+    "bot_tenant_id": ("bot_id",),
 }
 """Settings without which others have no effect: those, by the name of each."""
 
@@ -120,6 +122,8 @@ _CONNECTION_STRING = re.compile(r"(^|;)\s*(UseDevelopmentStorage=true|(AccountNa
 def _batches(settings: AllFields) -> Iterator[str]:
     if settings.batch_backend == "queue" and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
+    if settings.bot_id and settings.batches == "off":
+        yield "BATCH_BACKEND is off: the answers of a bot (BOT_ID) are kept until they are sent. Unset it."
     requests = settings.chat_requests_queue
     if requests and requests == settings.chat_answers_queue:
         yield "CHAT_ANSWERS_QUEUE: should be another queue than CHAT_REQUESTS_QUEUE."
@@ -242,6 +246,7 @@ def _identity(settings: AllFields) -> Iterator[str]:
     yield from _named(settings, "FEEDBACK_READERS", settings.verdict_readers, "read")
     yield from _named(settings, "APPROVERS", settings.approvers_named, "decide about calls")
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
+    yield from _unencrypted("BOT_OPENID_METADATA", settings.bot_openid_metadata)
     yield from _keys(settings)
 
 

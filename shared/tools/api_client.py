@@ -13,12 +13,12 @@ from shared.chat_types import Json, RequestContext
 from shared.errors import Unavailable
 from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.outbound.sending import Connections
 from shared.reading import UnreadableError
 from shared.reading.sandbox import Sandbox
 from shared.tools import ToolResult
 from shared.tools.mcp_messages import digest_of, shortened
 from shared.tools.openapi import Operation
-from shared.tools.sending import Connections
 from shared.tools.served import Offered
 from shared.tools.servers import Api
 from shared.tools.signing_in import SignIn

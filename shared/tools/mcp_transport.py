@@ -16,8 +16,8 @@ from shared.chat_models.sse_reader import SseReader, StreamTooLong
 from shared.chat_types import Json, RequestContext
 from shared.outbound.bounded import body_of, pieces
 from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault, reason_of_status
+from shared.outbound.sending import Connections
 from shared.tools.mcp_messages import MODERN, Incoming, RpcError, request
-from shared.tools.sending import Connections
 from shared.tools.signing_in import SignIn
 
 _ASIDE_SECONDS = 5.0

@@ -20,9 +20,9 @@ from shared.errors import NotConfigured
 from shared.identity import CallerTokens
 from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault
+from shared.outbound.sending import Connections
 from shared.runtime.late_imports import Late
 from shared.settings import Settings
-from shared.tools.sending import Connections
 from shared.tools.servers import Api, Auth, ToolServer
 
 if TYPE_CHECKING:

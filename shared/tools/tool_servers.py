@@ -11,13 +11,13 @@ from pathlib import Path
 from shared.chat_types import ChatRequest, Json, PartHealth, RequestContext
 from shared.errors import NotConfigured
 from shared.identity import CallerTokens
+from shared.outbound.sending import Connections
 from shared.settings import Settings
 from shared.tools import Tool
 from shared.tools.api_client import ApiClient
 from shared.tools.definitions import fits
 from shared.tools.mcp_client import McpClient
 from shared.tools.mcp_transport import McpTransport
-from shared.tools.sending import Connections
 from shared.tools.served import Served, Source
 from shared.tools.servers import Api, ToolServer
 from shared.tools.signing_in import SigningIn

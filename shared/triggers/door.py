@@ -176,7 +176,7 @@ async def _handle(route: Route | Open, request: Request) -> Response:
         return await route.handler(request)
     service = await app.get_service()
     headers = _signed(route, request)
-    asker = _asker(request, service, await service.identity.caller(headers))
+    asker = asker_of(request, service, await service.identity.caller(headers))
     if route.counted:
         admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
@@ -199,7 +199,7 @@ def _signed(route: Route, request: Request) -> Headers:
     return Headers(raw=[*request.headers.raw, *keys])
 
 
-def _asker(request: Request, service: Service, caller: Caller) -> Asker:
+def asker_of(request: Request, service: Service, caller: Caller) -> Asker:
     """Return a caller as turns know one, and keep the token for tools that act on the caller's behalf."""
     if service.caller_tokens:
         service.caller_tokens.remember(caller, request.headers)

@@ -4,7 +4,8 @@ Protocols that only a route selects are imported when one is looked up: most app
 start should not pay for the others.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
 
 import msgspec
 
@@ -21,37 +22,6 @@ from shared.wire.request_body import BODY_LIMIT, EXAMPLE, FILES_BODY_LIMIT, Body
 from shared.wire.semantic_kernel import SEMANTIC_KERNEL
 from shared.wire.semantic_kernel_python import SEMANTIC_KERNEL_PYTHON
 
-
-def _openai() -> Protocol:
-    from shared.wire.openai import OPENAI
-
-    return OPENAI
-
-
-def _azure_openai() -> Protocol:
-    from shared.wire.azure_openai import AZURE_OPENAI
-
-    return AZURE_OPENAI
-
-
-def _ag_ui() -> Protocol:
-    from shared.wire.ag_ui import AG_UI
-
-    return AG_UI
-
-
-def _openai_responses() -> Protocol:
-    from shared.wire.openai_responses import OPENAI_RESPONSES
-
-    return OPENAI_RESPONSES
-
-
-def _ai_sdk() -> Protocol:
-    from shared.wire.ai_sdk import AI_SDK
-
-    return AI_SDK
-
-
 _INFERRED = (
     AI_CHAT,
     AI_CHAT_2026_04,
@@ -62,25 +32,28 @@ _INFERRED = (
 )
 """The protocols that a request on a bare route may speak. Inference asks them in this order."""
 
-LATE: dict[str, Callable[[], Protocol]] = {
-    "openai": _openai,
-    "azure-openai": _azure_openai,
-    "openai-responses": _openai_responses,
-    "ag-ui": _ag_ui,
-    "ai-sdk": _ai_sdk,
+LATE = {
+    "openai": "shared.wire.openai.OPENAI",
+    "azure-openai": "shared.wire.azure_openai.AZURE_OPENAI",
+    "openai-responses": "shared.wire.openai_responses.OPENAI_RESPONSES",
+    "ag-ui": "shared.wire.ag_ui.AG_UI",
+    "ai-sdk": "shared.wire.ai_sdk.AI_SDK",
 }
-"""By name, what imports a protocol that only a route selects. It infers nothing, and has no alias."""
+"""By name, where a protocol is that only a route selects. It infers nothing, and has no alias."""
+_UNLISTED = {"activity": "shared.wire.activity.ACTIVITY"}
+"""The same of a protocol of no route that names one: of runs that a route of its own begins."""
 
 
 class _Table(Mapping[str, Protocol]):
     """Protocols by name: `LATE` after these. To look one up imports it; to ask for the names does not."""
 
-    def __init__(self, loaded: Mapping[str, Protocol]) -> None:
+    def __init__(self, loaded: Mapping[str, Protocol], late: Mapping[str, str] = LATE) -> None:
         self._loaded = loaded
+        self._late = late
 
     def __getitem__(self, name: str) -> Protocol:
-        load = LATE.get(name)
-        return load() if load else self._loaded[name]
+        module, _, constant = self._late.get(name, "").rpartition(".")
+        return getattr(import_module(module), constant) if module else self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
         return name in LATE or name in self._loaded
@@ -93,7 +66,7 @@ class _Table(Mapping[str, Protocol]):
         return len(self._loaded) + len(LATE)
 
 
-PROTOCOLS = _Table({protocol.name: protocol for protocol in _INFERRED})
+PROTOCOLS = _Table({protocol.name: protocol for protocol in _INFERRED}, LATE | _UNLISTED)
 """All protocols by name."""
 
 NAMES = _Table({name: protocol for protocol in _INFERRED for name in (protocol.name, *protocol.aliases)})

@@ -205,7 +205,7 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     playground = {"/docs", "/playground/{digest}/{path}", "/playground/begin", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
     responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel", "/v1/responses/{id}/input_items"}
-    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", *responses}
+    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/messages", *responses}
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

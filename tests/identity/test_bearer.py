@@ -19,7 +19,8 @@ from starlette.datastructures import Headers
 
 from shared.chat_types import Caller
 from shared.errors import NotSignedIn, Unavailable
-from shared.identity.bearer import SENTENCES, BearerTokens
+from shared.identity.bearer import BearerTokens
+from shared.identity.signing_keys import SENTENCES
 from shared.settings import Settings
 from tests.stand_ins.easy_auth import principal
 from tests.stand_ins.entra import ADA, CLIENT, OTHER_TENANT, STAFF, TENANT, EntraStandIn, rsa_key

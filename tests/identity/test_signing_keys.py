@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shared.errors import NotSignedIn, Unavailable
-from shared.identity.bearer import SigningKeys
+from shared.identity.signing_keys import SigningKeys
 from tests.stand_ins.entra import EntraStandIn
 
 

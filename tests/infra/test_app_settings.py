@@ -15,6 +15,9 @@ from tests.infra.ways import WAYS
 DEFAULT_IS_RIGHT = {
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "AUTH_ID_TOKENS": "front ends send access tokens; moreSettings",
+    "BOT_ID": "a bot is registered by hand (docs/teams.md); moreSettings",
+    "BOT_TENANT_ID": "with BOT_ID",
+    "BOT_OPENID_METADATA": "the public cloud's",
     "APPROVERS": "who asked decides; others by moreSettings",
     "USER_UPLOADS": "on where callers sign in",
     "USER_UPLOADS_DAYS": "moreSettings",

@@ -238,9 +238,13 @@ class EntraStandIn(LocalServer):
         return web.Response(status=302, headers={"Location": f"{back}#{URL.build(query=told).raw_query_string}"})
 
     def _published(self) -> dict[str, Any]:
-        """The key as Entra ID publishes it: without `alg`."""
-        numbers = rsa_key(self._number).public_key().public_numbers()
-        return {"kty": "RSA", "use": "sig", "kid": self.kid, "n": _number(numbers.n), "e": _number(numbers.e)}
+        return published(self._number, self.kid)
+
+
+def published(number: int, kid: str) -> dict[str, Any]:
+    """One of the keys as Entra ID publishes it: without `alg`."""
+    numbers = rsa_key(number).public_key().public_numbers()
+    return {"kty": "RSA", "use": "sig", "kid": kid, "n": _number(numbers.n), "e": _number(numbers.e)}
 
 
 def _number(value: int) -> str:

@@ -65,6 +65,17 @@ class SwaggerDocument(TypedDict):
     swagger: Literal["2.0"]
 
 
+class ActivityMessage(TypedDict):
+    """An activity, as the Bot Framework has it."""
+
+    type: Annotated[str, Field(description="Such as 'message', 'invoke', 'conversationUpdate'.")]
+    id: NotRequired[str]
+    channelId: NotRequired[str]
+    serviceUrl: NotRequired[str]
+    conversation: dict[str, Any]
+    text: NotRequired[str]
+
+
 class Chat(TypedDict):
     """A chat, as in a list of chats."""
 

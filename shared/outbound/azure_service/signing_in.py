@@ -39,14 +39,16 @@ async def close(credential: object) -> None:
 
 
 class IdentityTokens:
-    """Tokens of the app's identity for the AI services, renewed before they expire.
+    """Tokens of the app's identity for one kind of service, renewed before they expire.
 
     Args:
         credential: Another identity, which its owner closes; None: the app's.
+        scope: What they are for.
     """
 
-    def __init__(self, credential: AsyncTokenCredential | None = None) -> None:
+    def __init__(self, credential: AsyncTokenCredential | None = None, scope: str = AI_SERVICES) -> None:
         self._credential = credential or app_identity()
+        self._scope = scope
         self._is_ours = credential is None
         self._token: AccessToken | None = None
         self._asking = asyncio.Lock()
@@ -63,7 +65,7 @@ class IdentityTokens:
         try:
             async with asyncio.timeout(seconds), self._asking:
                 if self._token is None or self._token.expires_on - time.time() < RENEWED_BEFORE_SECONDS:
-                    self._token = await self._credential.get_token(AI_SERVICES)
+                    self._token = await self._credential.get_token(self._scope)
                 return self._token.token
         except (AzureError, TimeoutError):
             raise ServiceFault(Fault(Reason.NO_IDENTITY)) from None

@@ -35,6 +35,7 @@ OPEN = {
     "health": "/health",
     "openapi": "/openapi.json",
     "swagger": "/swagger.json",
+    "activity": "/messages",
     "mcp_sign_in": "/mcp/oauth-protected-resource",
     "demo_config": "/rag-chat/config",
     "demo_auth_setup": "/rag-chat/auth_setup",

@@ -1,4 +1,4 @@
-"""Sends requests to tool servers and APIs. Imports aiohttp: import it late.
+"""Sends requests to servers that no SDK is for: of tools, and the connector of bots. Imports aiohttp: import it late.
 
 An answer is bounded before it is parsed, and no redirect to another host is followed. What a server says gets into no
 error of ours: a fault is told by its reason.
@@ -22,7 +22,7 @@ _REPEATED = frozenset({307, 308})
 
 
 class Connections:
-    """The connections to all servers of the agents file. They are opened at the first request."""
+    """The connections to such servers. They are opened at the first request."""
 
     def __init__(self) -> None:
         self._http: aiohttp.ClientSession | None = None

@@ -1,0 +1,158 @@
+"""Who sends an activity: checks the tokens of Azure Bot Service and of applications of the bot's tenant.
+
+Bot Service names its channel's user, whom the channel has signed in: it is believed for Teams alone. The client of any
+other channel chooses its user's id, and every application of the tenant gets a token for the bot: neither is a user of
+the directory here. Imports PyJWT: import it late.
+
+Source: Microsoft, 'Authentication with the Bot Connector API', connector to bot; 'Agents SDK', JWT validation.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+import msgspec
+
+from shared.chat_types import Caller
+from shared.errors import NotAllowed, NotSignedIn
+from shared.identity.claims import only_header
+from shared.identity.signing_keys import SENTENCES, SigningKeys, verified_claims
+from shared.settings import Settings
+
+_CLOCK_LEEWAY_SECONDS = 300
+"""Largest difference between the clocks; Bot Service's own value."""
+_REQUIRED_CLAIMS = ["aud", "exp", "iss"]
+_LONGEST_ID = 500
+"""Characters of a sender's id."""
+TEAMS = "msteams"
+"""The channel whose users are those of the directory; with Microsoft 365 Copilot, `msteams:COPILOT`."""
+
+
+class Signed(msgspec.Struct, frozen=True):
+    """What a valid token says."""
+
+    claims: Mapping[str, Any]
+    """Its claims."""
+    channels: frozenset[str] | None
+    """The channels of which its key may sign activities; None: an application of the tenant has sent it."""
+
+    @property
+    def is_service(self) -> bool:
+        """Whether Bot Service has sent it, so that the activity's service URL can be answered."""
+        return self.channels is not None
+
+
+class BotTokens:
+    """Accepts tokens for one bot.
+
+    Args:
+        bot: The bot's app id.
+        tenant: The only tenant whose users and applications are accepted.
+        service: The keys of Bot Service, by its OpenID metadata.
+        directory: The keys of the tenant.
+        authority: The directory's URL.
+        local: Whether the service may be at this machine, without TLS: a stand-in is, with its metadata.
+    """
+
+    def __init__(
+        self, bot: str, tenant: str, service: SigningKeys, directory: SigningKeys, authority: str, *, local: bool
+    ) -> None:
+        self._bot = bot
+        self._tenant = tenant
+        self._service = service
+        self._directory = directory
+        self._issuers = [f"{authority}/{tenant}/v2.0", f"https://sts.windows.net/{tenant}/"]
+        self._local = local
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "BotTokens":
+        """Make it for these settings, which were checked to be complete."""
+        bot, tenant = (settings.bot_id or "").lower(), (settings.bot_tenant_id or "").lower()
+        authority, metadata = settings.auth_authority.rstrip("/"), settings.bot_openid_metadata
+        return cls(
+            bot,
+            tenant,
+            SigningKeys(metadata, "BOT_OPENID_METADATA"),
+            SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys", "AUTH_AUTHORITY and BOT_TENANT_ID"),
+            authority,
+            local=metadata.startswith("http://"),
+        )
+
+    async def signed(self, headers: Mapping[str, str]) -> Signed:
+        """Check the token of a request.
+
+        Raises:
+            NotSignedIn: there is none, or it is not valid; says why.
+            Unavailable: the keys are not available now.
+        """
+        scheme, _, token = (only_header(headers, "authorization") or "").partition(" ")
+        if scheme.lower() != "bearer":
+            raise NotSignedIn("Activities come from Azure Bot Service, with its token (Authorization: Bearer …).")
+        token = token.strip(" ")
+        try:
+            issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
+            name = str(jwt.get_unverified_header(token).get("kid"))
+        except jwt.PyJWTError:
+            raise NotSignedIn(SENTENCES[jwt.PyJWTError], refused=True) from None
+        is_service = issuer not in self._issuers
+        claims = await verified_claims(
+            token,
+            self._service if is_service else self._directory,
+            issuers=() if is_service else self._issuers,
+            audience=self._bot,
+            leeway=_CLOCK_LEEWAY_SECONDS,
+            options={"require": _REQUIRED_CLAIMS if is_service else [*_REQUIRED_CLAIMS, "tid"]},
+        )
+        return Signed(claims, self._service.endorsements.get(name, frozenset()) if is_service else None)
+
+    def caller(self, signed: Signed, *, channel: str, service_url: str, tenant: str, user: str, sender: str) -> Caller:
+        """Return the caller of an activity whose token is valid.
+
+        Args:
+            signed: What the token says.
+            channel: The activity's channel.
+            service_url: Where it is answered.
+            tenant: Tenant of its conversation; empty: not said.
+            user: Object id of its user in the directory; empty: not said.
+            sender: Id of the user in the channel.
+
+        Raises:
+            NotAllowed: the token does not allow this activity; says why.
+        """
+        tenant, channel = tenant.lower(), channel.partition(":")[0]
+        if tenant and tenant != self._tenant:
+            raise NotAllowed("The conversation is of another tenant than the bot's (BOT_TENANT_ID).")
+        if not sender or len(sender) > _LONGEST_ID:
+            raise NotAllowed("The activity does not say who sends it (from.id).")
+        if not signed.is_service:
+            application = signed.claims.get("azp") or signed.claims.get("appid")
+            if str(signed.claims["tid"]).lower() != self._tenant or not isinstance(application, str):
+                raise NotAllowed("The token is of no application of the bot's tenant (BOT_TENANT_ID).")
+            return Caller(key=f"agent {application} {sender}")  # no API key has a name with a space
+        if channel not in (signed.channels or ()):
+            raise NotAllowed("The token's key is not endorsed for the activity's channel.")
+        claimed = signed.claims.get("serviceurl")
+        if not isinstance(claimed, str) or claimed.rstrip("/") != service_url.rstrip("/"):
+            raise NotAllowed("The token is for another service URL than the activity's.")
+        if not self._is_safe(service_url):
+            raise NotAllowed("The activity's service URL is not one of a service with TLS.")
+        if channel != TEAMS:
+            return Caller(key=f"{channel} {sender}")
+        if not (user and tenant):
+            raise NotAllowed("Only users of the bot's tenant can use it in Teams (from.aadObjectId).")
+        return Caller(oid=user, tenant=tenant)
+
+    def _is_safe(self, url: str) -> bool:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return False
+        is_plain = parts.hostname and not (parts.username or parts.password or parts.query or parts.fragment)
+        is_local = self._local and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+        return bool(is_plain and (parts.scheme == "https" or is_local))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._service.aclose()
+        await self._directory.aclose()

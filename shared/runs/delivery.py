@@ -1,0 +1,256 @@
+"""Sends what comes of the run of an activity into its conversation. A run has ended only when its answer is sent.
+
+A chat of one person with the bot gets an informative line, then the text as it grows, as one message: Teams allows this
+for two minutes, then the same message is edited. Others get one message. What was sent is kept beside the run, so that
+whoever takes it over goes on with the same message. An answer that cannot be sent now is sent later, within an hour.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing, suppress
+from copy import replace
+from typing import Any
+
+import msgspec
+
+from shared.errors import Stopped, Unavailable
+from shared.events import OpenCall
+from shared.history import owner_of
+from shared.outbound.bot_connector import LATE, STOPPED, Connector
+from shared.outbound.faults import RETRIED, Reason, ServiceFault
+from shared.runs import NEW, Conflict, ObjectStore, records
+from shared.runs.approvals import open_approvals, waiting_calls
+from shared.runs.claim import Claim
+from shared.runs.journal import Live
+from shared.runs.kept_tools import read_call, tools_of
+from shared.runs.live import cut_at_end, ended_in
+from shared.wire.activity import Activity, activity_of
+from shared.wire.activity_reply import (
+    LONGEST_TEXT,
+    Reply,
+    addressed,
+    card_message,
+    consent_card,
+    with_stream,
+    words,
+)
+from shared.wire.protocol import Record
+
+UPDATE_SECONDS = 1.0
+"""How often Teams takes an update of a streamed message at most."""
+_STREAM_SECONDS = 110.0
+"""How long a message grows; Teams refuses more after two minutes."""
+_LONGEST_PAUSE = 20.0
+"""How long an update waits at most because the service asks for that, in seconds."""
+_LONGEST_SECONDS = 3600.0
+"""After how long since its question an answer is not sent any more."""
+_MENDED = {*RETRIED, Reason.NO_IDENTITY, Reason.TOO_SLOW}
+"""Faults after which it is sent later."""
+_ALL = 1_000
+"""More messages than an answer has."""
+
+_log = logging.getLogger("switchboard.bot")
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    """What of a run is in the conversation."""
+
+    stream: str = ""
+    """Id of the message that is streamed; empty: none is."""
+    shown: int = 0
+    """Number of the first event that belongs to the next message: those before are sent, up to a decision."""
+    parts: int = 0
+    """Messages of the answer that are sent whole."""
+    cards: Mapping[str, str] = {}
+    """Ids of the messages with cards that ask for consent, by the ids of the approvals."""
+    waits: bool = False
+    """Whether all is sent until a person decides."""
+
+
+class Delivery:
+    """Sends the answers of runs.
+
+    Args:
+        store: Keeps the runs.
+        connector: Sends.
+        links: URL of the documents, where a browser can open them; None: sources have no links.
+    """
+
+    def __init__(self, store: ObjectStore, connector: Connector, links: str | None) -> None:
+        self.store = store
+        self.connector = connector
+        self.links = links
+
+    async def deliver(self, claim: Claim, request: records.RunRequest, live: Live) -> None:
+        """Send what comes of a run, until it has ended or waits for a person.
+
+        Raises:
+            Unavailable: it cannot be sent now.
+            SwitchboardError: the store cannot be used.
+        """
+        activity = activity_of(live.request)
+        if activity is None or activity.is_answered_in_response:
+            return
+        try:
+            await _Sending(self, claim, request, live, activity).run()
+        except ServiceFault as exc:
+            _log.warning("run %s: not sent: %s", records.label(claim.run_id), exc.fault.reason.name)
+            if exc.fault.reason in _MENDED and time.time() - claim.state.created < _LONGEST_SECONDS:
+                raise Unavailable("The conversation cannot be reached now.") from None
+
+
+class _Sending:
+    """Sends what comes of one run, while one runner has it."""
+
+    def __init__(self, by: Delivery, claim: Claim, request: records.RunRequest, live: Live, activity: Activity) -> None:
+        self._store, self._connector = by.store, by.connector
+        self._claim = claim
+        self._name = f"{claim.run_id}/sent"
+        self._request = request
+        self._live = live
+        self._activity = activity
+        self._reply = Reply(activity, by.links)
+        self._sent, self._etag = _Sent(), ""
+        self._number = 0
+        """Number of the last update; 0: none can be sent."""
+        self._began = self._updated = -_STREAM_SECONDS
+        self._shown: str = ""
+
+    async def run(self) -> None:
+        """Send it, from where an earlier runner was interrupted."""
+        if found := await self._store.read(self._name):
+            self._sent, self._etag = records.decode(found.data, _Sent), found.etag
+        if self._sent.cards:
+            await self._close_cards()
+        if self._sent.waits:
+            return
+        if not (self._sent.stream or self._sent.parts):
+            await self._begin()
+        async with aclosing(self._live.turn.follow(self._sent.shown, UPDATE_SECONDS)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    self._reply.add(event)
+                await self._update()
+        if ended_in(self._live.turn.log):  # else it is deleted, or another runner's
+            await self._finish()
+
+    async def _finish(self) -> None:
+        calls = self._reply.calls
+        opened = [call for call in calls if call.approval_id not in self._sent.cards]
+        if opened or not calls:
+            for number, part in enumerate(self._reply.messages()):
+                if number >= self._sent.parts:
+                    await self._send_part(part)
+        if opened:
+            await self._ask(opened)
+        if calls:
+            shown = len(cut_at_end(self._live.turn.log)[0])
+            await self._write(shown=shown, parts=0, stream="", waits=True)
+
+    async def _begin(self) -> None:
+        """Show that there will be an answer. Nothing depends on that."""
+        with suppress(ServiceFault):
+            if not self._activity.streams:
+                await self._send({"type": "typing"}, patient=False)
+                return
+            searching: Record = {"type": "typing", "text": words(self._activity, "searching")}
+            stream = await self._send(with_stream(searching, "informative", "", 1), patient=False)
+            if stream:
+                self._number, self._began = 1, self._now()
+                self._updated = self._began
+                await self._write(stream=stream)
+
+    async def _update(self) -> None:
+        """Show the text so far, if that may be done now."""
+        now, stream = self._now(), self._sent.stream
+        if not self._number or now - self._updated < UPDATE_SECONDS:
+            return
+        text = self._reply.text[:LONGEST_TEXT]
+        try:
+            if now - self._began > _STREAM_SECONDS:
+                await self._edit_late(text)
+            elif text != self._shown:
+                self._number, self._shown = self._number + 1, text
+                update: Record = {"type": "typing", "text": text}
+                await self._send(with_stream(update, "streaming", stream, self._number), patient=False)
+        except ServiceFault as exc:
+            if exc.fault.code == STOPPED:
+                self._number = 0
+                self._live.turn.stop(Stopped())
+            elif exc.fault.code == LATE:
+                await self._edit_late(text)
+            elif exc.fault.status in (400, 403, 404):
+                self._number = 0
+            await asyncio.sleep(min(exc.fault.retry_after or 0, _LONGEST_PAUSE))
+        self._updated = self._now()
+
+    async def _edit_late(self, text: str) -> None:
+        """Show in the message that its stream is over, and that there will be more."""
+        self._number = 0
+        late = words(self._activity, "late")
+        with suppress(ServiceFault):
+            said: Record = {"type": "message", "text": f"{text}\n\n{late}" if text else late}
+            await self._send(said, edits=self._sent.stream, patient=False)
+
+    async def _send_part(self, part: Record) -> None:
+        """Send a message of the answer. The first one ends the stream; what cannot be streamed any more is edited."""
+        stream = self._sent.stream if self._sent.parts == 0 else ""
+        if stream:
+            await asyncio.sleep(max(0.0, self._updated + UPDATE_SECONDS - self._now()))
+            try:
+                await self._send(with_stream(part, "final", stream))
+            except ServiceFault as exc:
+                if exc.fault.code == STOPPED:
+                    await self._write(parts=_ALL)
+                    return
+                if exc.fault.status not in (400, 403, 404):
+                    raise
+                await self._send(part, edits=stream)
+        message = stream or await self._send(part)
+        name = reply_name(self._activity, message)
+        with suppress(Conflict):
+            await self._store.write(name, self._live.request.answer_id.encode(), NEW)
+        await self._write(parts=self._sent.parts + 1)
+
+    async def _ask(self, calls: Sequence[OpenCall]) -> None:
+        """Send the cards that ask for consent. Who sees one can decide at once."""
+        state, run_id = self._claim.state, self._claim.run_id
+        waiting = await waiting_calls(self._store, run_id)
+        await open_approvals(self._store, run_id, state, waiting, asker=owner_of(self._request.caller))
+        for call in calls:
+            message = await self._send(card_message(consent_card(self._activity, call)))
+            await self._write(cards={**self._sent.cards, call.approval_id: message})
+
+    async def _close_cards(self) -> None:
+        """Show on the cards what was decided, wherever that was."""
+        names = [name async for name in self._store.names(tools_of(self._claim.run_id))]
+        calls = [read_call(found.data) for name in names if (found := await self._store.read(name))]
+        for call in calls:
+            message = self._sent.cards.get(call.approval_id)
+            if message and call.state != "open":
+                card = consent_card(self._activity, call.opened, call.state)
+                with suppress(ServiceFault):
+                    await self._send(card_message(card), edits=message, patient=False)
+        open_ones = {call.approval_id for call in calls if call.state == "open"}
+        cards = {one: message for one, message in self._sent.cards.items() if one in open_ones}
+        await self._write(cards=cards, waits=self._sent.waits and bool(cards))
+
+    async def _send(self, record: Record, *, edits: str = "", patient: bool = True) -> str:
+        whole = addressed(self._activity, record)
+        service, conversation = self._activity.service_url, self._activity.conversation.id
+        return await self._connector.send(service, conversation, whole, edits=edits, patient=patient)
+
+    async def _write(self, **changes: Any) -> None:  # noqa: ANN401 (the fields of `_Sent`)
+        self._sent = replace(self._sent, **changes)
+        self._etag = await self._store.write(self._name, msgspec.json.encode(self._sent), self._etag or NEW)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+def reply_name(activity: Activity, message: str) -> str:
+    """Return where the id of the answer is kept that a message in the conversation of an activity is of."""
+    return f"replies/{records.digest(activity.channel_id, activity.conversation.id, message)}"

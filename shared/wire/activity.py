@@ -1,0 +1,140 @@
+"""`activity`: the activities of Azure Bot Service, for Teams, Microsoft 365 Copilot, Copilot Studio and Web Chat.
+
+It is in no route's name: `POST /messages` alone reads it, once it knows who has sent an activity.
+
+Source: Microsoft, 'Bot Framework -- Activity', and 'Bot activity handlers' of Teams.
+"""
+
+from collections.abc import Mapping
+from copy import replace
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+import msgspec
+
+from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, Role
+from shared.errors import BadRequest
+from shared.wire.ai_chat import AI_CHAT
+
+LONGEST_ID = 1_000
+"""Characters of an id."""
+
+
+class Account(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A user or a bot in a channel."""
+
+    id: str = ""
+    name: str | None = None
+    aad_object_id: str | None = None
+
+
+class Conversation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where an activity was sent."""
+
+    id: str = ""
+    conversation_type: str | None = None
+    is_group: bool | None = None
+    tenant_id: str | None = None
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An activity, as far as it is read. A run keeps `asked` of it until it has answered."""
+
+    type: str
+    id: str = ""
+    channel_id: str = ""
+    service_url: str = ""
+    sender: Account = msgspec.field(default=Account(), name="from")
+    recipient: Account = Account()
+    conversation: Conversation = Conversation()
+    text: str = ""
+    locale: str = ""
+    delivery_mode: str = ""
+    reply_to_id: str = ""
+    name: str = ""
+    value: Any = None
+    members_added: tuple[Account, ...] = ()
+    entities: tuple[dict[str, Any], ...] = ()
+    channel_data: dict[str, Any] = {}
+
+    @property
+    def is_of_group(self) -> bool:
+        """Whether others than the user read the conversation."""
+        return bool(self.conversation.is_group) or self.conversation.conversation_type in ("groupChat", "channel")
+
+    @property
+    def streams(self) -> bool:
+        """Whether its conversation takes a message that grows: of one person with the bot in Teams."""
+        return self.channel_id.partition(":")[0] == "msteams" and not self.is_of_group
+
+    @property
+    def is_answered_in_response(self) -> bool:
+        """Whether the response to the activity has what is said, so that nothing is sent."""
+        return self.delivery_mode in ("expectReplies", "stream")
+
+    @property
+    def tenant(self) -> str:
+        """Tenant of the conversation; empty: not said."""
+        match self.channel_data.get("tenant"):
+            case {"id": str(tenant)} if not self.conversation.tenant_id:
+                return tenant
+            case _:
+                return self.conversation.tenant_id or ""
+
+    @property
+    def said(self) -> str:
+        """The text without the bot's own name, by which it is called in groups."""
+        text = self.text
+        for entity in self.entities:
+            match entity:
+                case {"type": "mention", "mentioned": {"id": self.recipient.id}, "text": str(name)}:
+                    text = text.replace(name, "")
+                case _:
+                    pass
+        return text.strip()
+
+    @property
+    def chat_id(self) -> str:
+        """Id of the chat that the app keeps: a hash of the conversation and the user."""
+        user = self.sender.aad_object_id or self.sender.id
+        return str(uuid5(NAMESPACE_OID, f"{self.channel_id}\n{self.conversation.id}\n{user}"))
+
+    @property
+    def asked(self) -> dict[str, Json]:
+        """What a run needs of it: the question, and where the answer goes."""
+        said = replace(self, text=self.said, value=None, entities=(), members_added=(), channel_data={})
+        return msgspec.to_builtins(said)
+
+
+def read_activity(body: Mapping[str, Json]) -> Activity:
+    """Read an activity.
+
+    Raises:
+        BadRequest: a key has a value that it cannot have, or the activity has no conversation.
+    """
+    try:
+        activity = msgspec.convert({key: value for key, value in body.items() if value is not None}, Activity)
+    except msgspec.ValidationError as invalid:
+        raise BadRequest(f"The activity cannot be read: {invalid}.") from None
+    if not activity.conversation.id or max(map(len, (activity.conversation.id, activity.id))) > LONGEST_ID:
+        raise BadRequest("The activity cannot be read: conversation.id or id is missing or too long.")
+    return activity
+
+
+def _parse(body: Mapping[str, Json]) -> ChatRequest:
+    activity = read_activity(body)
+    return ChatRequest(
+        (Message(Role.USER, activity.text),),
+        Overrides(suggest_followup_questions=not activity.is_of_group),
+        ChatState.kept(activity.chat_id),
+        for_encoder=activity,
+    )
+
+
+def activity_of(request: ChatRequest) -> Activity | None:
+    """Return the activity that a request was read from; None: it came in another protocol."""
+    return request.for_encoder if isinstance(request.for_encoder, Activity) else None
+
+
+ACTIVITY = replace(AI_CHAT, name="activity", parse=_parse, keeps_chats=True, demo_page=False)
+"""Whose answer is read at `/runs` is read as in `ai-chat`."""

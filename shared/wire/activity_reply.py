@@ -1,0 +1,222 @@
+"""What the bot says: the activities of an answer, with numbered citations, and the cards that ask for consent.
+
+Source: Microsoft Teams, 'Bot messages with AI-generated content', 'Stream bot messages' and 'Universal Actions for
+Adaptive Cards'; schema.org, 'Message'.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import assert_never
+
+import msgspec
+
+from shared import events
+from shared.chat_types import Json
+from shared.citations import CITATION, MOST_CITATIONS
+from shared.core.citation_links import links_of
+from shared.errors import error_text
+from shared.wire.activity import Activity
+from shared.wire.consent import purpose
+from shared.wire.protocol import BETWEEN_MESSAGES, Record
+
+LONGEST_TEXT = 20_000
+"""Characters of a message. Teams takes 100 KB, in UTF-16 and with all that is in it."""
+_LONGEST_NAME, _LONGEST_ABSTRACT, _MOST_CITED, _MOST_ACTIONS = 80, 160, 20, 6
+"""What Teams shows of a source's name and text, of sources, and of suggested actions."""
+_UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
+"""The end of the text so far, if more text could make it a citation."""
+_TEXTS: dict[str, dict[str, str]] = msgspec.json.decode(
+    Path(__file__).with_name("activity_texts.json").read_bytes(), type=dict[str, dict[str, str]]
+)
+CARD = "application/vnd.microsoft.card.adaptive"
+
+
+def words(activity: Activity, key: str) -> str:
+    """Return a text of the bot's own in the language of a conversation."""
+    return _TEXTS.get(activity.locale.partition("-")[0].lower(), _TEXTS["en"])[key]
+
+
+def addressed(activity: Activity, record: Record) -> Record:
+    """Make an activity of what answers another one."""
+    whole = record.copy()
+    whole.update(
+        {
+            "textFormat": "markdown",
+            "from": msgspec.to_builtins(activity.recipient),
+            "recipient": msgspec.to_builtins(activity.sender),
+            "conversation": {"id": activity.conversation.id},
+            "channelId": activity.channel_id,
+            "serviceUrl": activity.service_url,
+            "replyToId": activity.id,
+            "locale": activity.locale or "en",
+        }
+    )
+    return whole
+
+
+def with_stream(record: Record, kind: str, stream: str, sequence: int = 0) -> Record:
+    """Make an activity one of a stream: `informative`, `streaming`, or the `final` one, which has no number."""
+    info: Record = {"type": "streaminfo", "streamType": kind}
+    info |= ({"streamSequence": sequence} if sequence else {}) | ({"streamId": stream} if stream else {})
+    before = record.get("entities")
+    entities: list[Json] = [info, *(before if isinstance(before, list) else [])]
+    whole = record.copy()
+    whole["entities"] = entities
+    return whole
+
+
+class Reply:
+    """The answer to an activity, as far as it has come.
+
+    Args:
+        activity: The activity.
+        links: URL of the documents, where a browser can open them; None: sources have no links.
+    """
+
+    def __init__(self, activity: Activity, links: str | None) -> None:
+        self._activity = activity
+        self._links = links
+        self._texts: list[str] = []
+        self._sources: dict[str, events.DataPoint] = {}
+        self._numbers: dict[str, int] = {}
+        self._followups: Sequence[str] = ()
+        self._has_ended = False
+        self.calls: Sequence[events.OpenCall] = ()
+        """The calls that wait for consent."""
+
+    def add(self, event: events.ChatEvent) -> None:
+        """Take the next event."""
+        match event:
+            case events.Retrieved():
+                self._sources |= {point.sourcepage: point for point in event.data_points}
+            case events.TextDelta():
+                self._texts.append(event.text)
+            case events.AgentMessage():
+                self._sources |= {point.sourcepage: point for point in event.data_points}
+                self._texts.append(f"{BETWEEN_MESSAGES if self._texts else ''}**{event.agent}**\n\n{event.text}")
+            case events.ConsentAsked():
+                self.calls = event.calls
+            case events.Finished():
+                self._followups, self._has_ended = event.followup_questions or (), True
+            case events.Failed():
+                error = error_text(event.error, event.invocation_id)
+                self._texts.append(f"{BETWEEN_MESSAGES if self._texts else ''}{error}")
+                self._has_ended = True
+            case (
+                events.CompletionStarted()
+                | events.ReasoningDelta()
+                | events.ToolsCalled()
+                | events.ToolStarted()
+                | events.ToolEnded()
+                | events.FilterAnnotation()
+                | events.ThoughtsAdded()
+                | events.AgentWork()
+            ):
+                pass
+            case _:
+                assert_never(event)
+
+    @property
+    def text(self) -> str:
+        """The text so far, in which citations are numbers; without an end that may become one."""
+
+        def number(cited: re.Match[str]) -> str:
+            if cited[1] not in self._sources:
+                return cited[0]
+            return f"[{self._numbers.setdefault(cited[1], len(self._numbers) + 1)}]"
+
+        text = "".join(self._texts)
+        undecided = None if self._has_ended else _UNDECIDED.search(text)
+        return CITATION.sub(number, text[: undecided.start()] if undecided else text, MOST_CITATIONS)
+
+    def messages(self) -> list[Record]:
+        """Return the whole answer: a message, or several if it is long."""
+        text = self.text or (words(self._activity, "consent") if self.calls else "…")
+        messages = [self._message(part) for part in parts_of(text)]
+        if self._followups and messages and not self._activity.is_of_group:
+            actions: list[Json] = [
+                {"type": "imBack", "title": question, "value": question} for question in self._followups[:_MOST_ACTIONS]
+            ]
+            messages[-1]["suggestedActions"] = {"to": [self._activity.sender.id], "actions": actions}
+        return messages
+
+    def _message(self, text: str) -> Record:
+        """Make a message: what people can say of it, that a model has made it, and what its numbers stand for."""
+        links = links_of(self._sources.values(), self._links) if self._links else {}
+        cited: list[Json] = []
+        for name, number in self._numbers.items():
+            if f"[{number}]" in text and len(cited) < _MOST_CITED:
+                source = self._sources[name]
+                appearance: Record = {
+                    "@type": "DigitalDocument",
+                    "name": name[:_LONGEST_NAME],
+                    "abstract": " ".join(source.text.split())[:_LONGEST_ABSTRACT],
+                    **({"url": links[name]} if name in links else {}),
+                }
+                cited.append({"@type": "Claim", "position": number, "appearance": appearance})
+        label: Record = {
+            "type": "https://schema.org/Message",
+            "@type": "Message",
+            "@context": "https://schema.org",
+            "@id": "",
+            "additionalType": ["AIGeneratedContent"],
+            **({"citation": cited} if cited else {}),
+        }
+        loop: Record = {"feedbackLoop": {"type": "default"}}
+        return {"type": "message", "text": text, "entities": [label], "channelData": loop}
+
+
+def parts_of(text: str) -> list[str]:
+    """Split a long text, between paragraphs or else lines, where they are not too far apart."""
+    parts: list[str] = []
+    while len(text) > LONGEST_TEXT:
+        at = max(text.rfind("\n\n", LONGEST_TEXT // 2, LONGEST_TEXT), 0) or text.rfind(
+            "\n", LONGEST_TEXT // 2, LONGEST_TEXT
+        )
+        at = at if at > 0 else LONGEST_TEXT
+        parts.append(text[:at])
+        text = text[at:].lstrip("\n")
+    return [*parts, text] if text else parts
+
+
+def consent_card(activity: Activity, call: events.OpenCall, state: str = "open") -> Json:
+    """Make the card that asks for consent to a call, or says how it was decided.
+
+    What the model wrote is in runs of text, which no client reads as Markdown.
+
+    Args:
+        activity: The question, whose asker decides.
+        call: The call.
+        state: The state of the call.
+    """
+    body: list[Json] = [
+        {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": line}]} for line in purpose(call).split("\n")
+    ]
+    heading = words(activity, "consent" if state == "open" else state if state in _ENDS else "claimed")
+    card: Record = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": [{"type": "TextBlock", "text": heading, "weight": "Bolder", "wrap": True}, *body],
+    }
+    if state == "open":
+        card["actions"] = [
+            _action(call, verb, title=words(activity, verb), style=style)
+            for verb, style in (("approve", "positive"), ("decline", "destructive"))
+        ]
+    card["refresh"] = {"action": _action(call, "look"), "userIds": [activity.sender.id]}
+    return card
+
+
+_ENDS = ("denied", "expired", "abandoned")
+"""States of a call that has not run; any other but `open` is one of a call that was approved."""
+
+
+def _action(call: events.OpenCall, verb: str, **more: str) -> Record:
+    return {"type": "Action.Execute", "verb": verb, "data": {"approval": call.approval_id}, **more}
+
+
+def card_message(card: Json) -> Record:
+    """Make the message that shows a card."""
+    return {"type": "message", "attachments": [{"contentType": CARD, "content": card}]}

@@ -1,0 +1,187 @@
+"""Who sends activities: a token that neither Azure Bot Service nor an application of the tenant has is refused."""
+
+import base64
+import hmac
+import json
+import time
+from collections.abc import AsyncGenerator, Callable
+from hashlib import sha256
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from shared.chat_types import Caller
+from shared.errors import NotAllowed, NotSignedIn
+from shared.identity.bot_tokens import BotTokens
+from shared.identity.signing_keys import SigningKeys
+from shared.settings import Settings
+from tests.stand_ins.bot_service import BOT, ISSUER, BotService
+from tests.stand_ins.entra import ADA, CLIENT, OTHER_TENANT, TENANT, rsa_key
+
+FOREIGN = 7
+"""A key that nobody publishes."""
+
+
+@pytest.fixture
+async def service() -> AsyncGenerator[BotService]:
+    async with BotService() as service:
+        yield service
+
+
+@pytest.fixture
+async def tokens(service: BotService) -> AsyncGenerator[BotTokens]:
+    tokens = BotTokens.from_settings(Settings.read(service.settings))
+    yield tokens
+    await tokens.aclose()
+
+
+async def caller(tokens: BotTokens, service: BotService, headers: dict[str, str], **changed: str) -> Caller:
+    claimed = {
+        "channel": "msteams",
+        "service_url": service.endpoint + "/",
+        "tenant": TENANT,
+        "user": ADA,
+        "sender": f"29:{ADA}",
+    }
+    return tokens.caller(await tokens.signed(headers), **(claimed | changed))
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def of_tenant(service: BotService, **changed: Any) -> dict[str, str]:
+    """A token that the directory gives to an application of the tenant."""
+    usual = {"iss": f"{service.endpoint}/{TENANT}/v2.0", "tid": TENANT, "azp": CLIENT, "serviceurl": None}
+    claims = service.claims(**(usual | changed))
+    return bearer(jwt.encode(claims, rsa_key(9), "RS256", headers={"kid": "tenant-key"}))
+
+
+def unsigned(service: BotService) -> dict[str, str]:
+    return bearer(jwt.encode(service.claims(), "", "none", headers={"kid": "bot-0"}))
+
+
+def by_public_key(service: BotService) -> dict[str, str]:
+    """HS256, whose secret is the key that everybody knows."""
+    public = rsa_key(0).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    head, body = (_part(one) for one in ({"alg": "HS256", "typ": "JWT", "kid": "bot-0"}, service.claims()))
+    mark = hmac.new(public, f"{head}.{body}".encode(), sha256).digest()
+    return bearer(f"{head}.{body}.{base64.urlsafe_b64encode(mark).rstrip(b'=').decode()}")
+
+
+def _part(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def by_foreign_key(service: BotService) -> dict[str, str]:
+    return bearer(jwt.encode(service.claims(), rsa_key(FOREIGN), "RS256", headers={"kid": "bot-0"}))
+
+
+def with_changed_claim(service: BotService) -> dict[str, str]:
+    head, _, mark = service.signed()["Authorization"].removeprefix("Bearer ").split(".")
+    return bearer(f"{head}.{_part(service.claims(exp=int(time.time()) + 10**6))}.{mark}")
+
+
+FORGED: dict[str, Callable[[BotService], dict[str, str]]] = {
+    "no token": lambda _: {},
+    "another scheme": lambda _: {"Authorization": "Basic YTpi"},
+    "no JWT": lambda _: bearer("abc"),
+    "alg none": unsigned,
+    "HS256 with the public key": by_public_key,
+    "RS512": lambda service: bearer(jwt.encode(service.claims(), rsa_key(0), "RS512", headers={"kid": "bot-0"})),
+    "unknown kid": lambda service: service.signed({"kid": "other"}),
+    "no kid": lambda service: bearer(jwt.encode(service.claims(), rsa_key(0), "RS256")),
+    "brings its own key": lambda service: bearer(
+        jwt.encode(
+            service.claims(),
+            rsa_key(FOREIGN),
+            "RS256",
+            headers={"kid": "mine", "jku": "https://evil.example/keys", "jwk": {"kty": "RSA"}},
+        )
+    ),
+    "signed by a key that is not published": by_foreign_key,
+    "changed after it was signed": with_changed_claim,
+    "another audience": lambda service: service.signed(aud=CLIENT),
+    "no audience": lambda service: service.signed(aud=None),
+    "another issuer": lambda service: service.signed(iss="https://evil.example"),
+    "the issuer with a slash": lambda service: service.signed(iss=ISSUER + "/"),
+    "no issuer": lambda service: service.signed(iss=None),
+    "expired six minutes ago": lambda service: service.signed(exp=int(time.time()) - 360),
+    "no expiry": lambda service: service.signed(exp=None),
+    "valid only in six minutes": lambda service: service.signed(nbf=int(time.time()) + 360),
+    "the tenant's issuer by the service's key": lambda service: service.signed(
+        iss=f"{service.endpoint}/{TENANT}/v2.0", tid=TENANT
+    ),
+    "the service's issuer by the tenant's key": lambda service: bearer(
+        jwt.encode(service.claims(), rsa_key(9), "RS256", headers={"kid": "tenant-key"})
+    ),
+    "another tenant's issuer": lambda service: of_tenant(service, iss=f"{service.endpoint}/{OTHER_TENANT}/v2.0"),
+    "of an application without its tenant": lambda service: of_tenant(service, tid=None),
+    "twice": lambda service: {**service.signed(), "authorization": service.signed()["Authorization"]},
+}
+"""Requests that nobody has signed who may."""
+
+NOT_ALLOWED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "another service URL than the token's": ({}, {"service_url": "https://evil.example/"}),
+    "no service URL in the token": ({"serviceurl": None}, {}),
+    "a service URL without TLS": ({"serviceurl": "http://smba.example/"}, {"service_url": "http://smba.example/"}),
+    "a service URL with a user": ({"serviceurl": "https://a@b.example"}, {"service_url": "https://a@b.example"}),
+    "a service URL of another kind": ({"serviceurl": "file:///etc"}, {"service_url": "file:///etc"}),
+    "a channel that the key does not endorse": ({}, {"channel": "slack"}),
+    "another tenant": ({}, {"tenant": OTHER_TENANT}),
+    "no tenant in Teams": ({}, {"tenant": ""}),
+    "no user of the directory in Teams": ({}, {"user": ""}),
+    "no sender": ({}, {"sender": ""}),
+}
+"""What a valid token says, and what the activity says that it does not allow."""
+
+
+async def test_the_service_is_believed_whom_it_names(tokens: BotTokens, service: BotService) -> None:
+    assert await caller(tokens, service, service.signed()) == Caller(oid=ADA, tenant=TENANT)
+    late: dict[str, Any] = {
+        "exp": int(time.time()) - 240,
+        "nbf": int(time.time()) + 240,
+    }  # clocks differ by up to five minutes
+    assert (await caller(tokens, service, service.signed(**late))).oid == ADA
+    assert (await caller(tokens, service, service.signed(), tenant=TENANT.upper())).tenant == TENANT
+    assert service.keys_asked == 1
+
+
+async def test_only_teams_names_a_user_of_the_directory(tokens: BotTokens, service: BotService) -> None:
+    found = await caller(tokens, service, service.signed(), channel="webchat", tenant="", sender="dl_1")
+    assert found == Caller(key="webchat dl_1")
+    copilot = await caller(tokens, service, service.signed(), channel="msteams:COPILOT")
+    assert copilot == Caller(oid=ADA, tenant=TENANT)
+    agent = await caller(tokens, service, of_tenant(service), service_url="https://evil.example")
+    assert agent == Caller(key=f"agent {CLIENT} 29:{ADA}")
+
+
+@pytest.mark.parametrize("name", FORGED)
+async def test_a_token_that_nobody_has_signed_who_may_is_refused(
+    name: str, tokens: BotTokens, service: BotService
+) -> None:
+    with pytest.raises(NotSignedIn):
+        await caller(tokens, service, FORGED[name](service))
+
+
+@pytest.mark.parametrize("name", NOT_ALLOWED)
+async def test_a_valid_token_allows_only_its_own_activities(name: str, tokens: BotTokens, service: BotService) -> None:
+    claims, changed = NOT_ALLOWED[name]
+    with pytest.raises(NotAllowed):
+        await caller(tokens, service, service.signed(**claims), **changed)
+
+
+async def test_a_key_without_endorsements_signs_for_no_channel(tokens: BotTokens, service: BotService) -> None:
+    service.endorsements = []
+    with pytest.raises(NotAllowed, match="endorsed"):
+        await caller(tokens, service, service.signed())
+
+
+async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(service: BotService) -> None:
+    keys = SigningKeys(service.settings["BOT_OPENID_METADATA"])
+    tokens = BotTokens(BOT, TENANT, keys, SigningKeys(""), service.endpoint, local=False)
+    with pytest.raises(NotAllowed, match="TLS"):
+        await caller(tokens, service, service.signed())
+    await tokens.aclose()
