@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from shared.ingestion.document import Target
     from shared.reading.readers import TextRecognition
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
-    from shared.runs import ObjectStore
     from shared.runs.answer_queue import AnswerQueue
     from shared.runs.registry import Runs
-    from shared.runs.running import Deliver
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
 
@@ -139,7 +137,7 @@ def _bot(settings: Settings) -> dict[str, Any]:
     from shared.identity.bot_tokens import BotTokens
     from shared.outbound.bot_connector import Connector
 
-    return {"bot_tokens": BotTokens.from_settings(settings), "connector": Connector.from_settings(settings)}
+    return {"bot_tokens": BotTokens(settings), "connector": Connector(settings)}
 
 
 def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]:
@@ -199,24 +197,14 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
         from shared.runs.queue_engine import QueueEngine
 
         blobs = BlobObjects.from_settings(settings)
-        runner = Runner(blobs, service, {}, _deliver(blobs, service))
+        runner = Runner(blobs, service, {})
         runs = Runs(runner, QueueEngine.from_settings(settings, InProcess(runner.run)))
         return runs, None if settings.in_azure else partial(keep_up, runs)
     from shared.runs.folder_objects import FolderObjects
 
-    folder = FolderObjects(settings.data_dir / "batches")
-    runner = Runner(folder, service, {}, _deliver(folder, service))
+    runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
     runs = Runs(runner, InProcess(runner.run))
     return runs, partial(keep_up, runs)
-
-
-def _deliver(store: "ObjectStore", service: Service) -> "Deliver | None":
-    """What sends the answers of a bot's runs; None if there is no bot."""
-    if service.connector is None:
-        return None
-    from shared.runs.delivery import Delivery
-
-    return Delivery(store, service.connector, service.settings.citation_links).deliver
 
 
 def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:

@@ -44,40 +44,17 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 class BotTokens:
-    """Accepts tokens for one bot.
+    """Accepts tokens for the bot of some settings, which were checked to be complete."""
 
-    Args:
-        bot: The bot's app id.
-        tenant: The only tenant whose users and applications are accepted.
-        service: The keys of Bot Service, by its OpenID metadata.
-        directory: The keys of the tenant.
-        authority: The directory's URL.
-        local: Whether the service may be at this machine, without TLS: a stand-in is, with its metadata.
-    """
-
-    def __init__(
-        self, bot: str, tenant: str, service: SigningKeys, directory: SigningKeys, authority: str, *, local: bool
-    ) -> None:
-        self._bot = bot
-        self._tenant = tenant
-        self._service = service
-        self._directory = directory
-        self._issuers = [f"{authority}/{tenant}/v2.0", f"https://sts.windows.net/{tenant}/"]
-        self._local = local
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "BotTokens":
-        """Make it for these settings, which were checked to be complete."""
-        bot, tenant = (settings.bot_id or "").lower(), (settings.bot_tenant_id or "").lower()
+    def __init__(self, settings: Settings) -> None:
+        self._bot, self._tenant = (settings.bot_id or "").lower(), (settings.bot_tenant_id or "").lower()
         authority, metadata = settings.auth_authority.rstrip("/"), settings.bot_openid_metadata
-        return cls(
-            bot,
-            tenant,
-            SigningKeys(metadata, "BOT_OPENID_METADATA"),
-            SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys", "AUTH_AUTHORITY and BOT_TENANT_ID"),
-            authority,
-            local=metadata.startswith("http://"),
-        )
+        self._service = SigningKeys(metadata, "BOT_OPENID_METADATA")
+        keys = f"{authority}/{self._tenant}/discovery/v2.0/keys"
+        self._directory = SigningKeys(keys, "AUTH_AUTHORITY and BOT_TENANT_ID")
+        self._issuers = [f"{authority}/{self._tenant}/v2.0", f"https://sts.windows.net/{self._tenant}/"]
+        self._local = metadata.startswith("http://")
+        """Whether the service may be at this machine, without TLS: a stand-in is, with its metadata."""
 
     async def signed(self, headers: Mapping[str, str]) -> Signed:
         """Check the token of a request.

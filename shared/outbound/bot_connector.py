@@ -49,21 +49,13 @@ _SDK = Sdk((ServiceFault, aiohttp.ClientError, TimeoutError), _fault_of, logging
 
 
 class Connector:
-    """Sends as the bot.
+    """Sends as the bot, which the app's identity is."""
 
-    Args:
-        tokens: The tokens of the app's identity, which is the bot's.
-    """
-
-    def __init__(self, tokens: IdentityTokens) -> None:
-        self._tokens = tokens
-        self._http = Connections()
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "Connector":
-        """Make it for these settings: national clouds have another service, which their metadata is at."""
+    def __init__(self, settings: Settings) -> None:
+        # National clouds have another service, which their metadata is at.
         is_gov = ".botframework.azure.us/" in settings.bot_openid_metadata
-        return cls(IdentityTokens(scope=SCOPE.replace(".com", ".us") if is_gov else SCOPE))
+        self._tokens = IdentityTokens(scope=SCOPE.replace(".com", ".us") if is_gov else SCOPE)
+        self._http = Connections()
 
     async def send(
         self, service: str, conversation: str, activity: Mapping[str, Json], *, edits: str = "", patient: bool = True

@@ -26,6 +26,7 @@ from shared.runs.claim import Claim
 from shared.runs.journal import Live
 from shared.runs.kept_tools import read_call, tools_of
 from shared.runs.live import cut_at_end, ended_in
+from shared.service import Service
 from shared.wire.activity import Activity, activity_of
 from shared.wire.activity_reply import (
     LONGEST_TEXT,
@@ -69,49 +70,43 @@ class _Sent(msgspec.Struct, frozen=True):
     """Whether all is sent until a person decides."""
 
 
-class Delivery:
-    """Sends the answers of runs.
+async def deliver(service: Service, store: ObjectStore, claim: Claim, request: records.RunRequest, live: Live) -> None:
+    """Send what comes of the run of an activity, until it has ended or waits for a person.
 
-    Args:
-        store: Keeps the runs.
-        connector: Sends.
-        links: URL of the documents, where a browser can open them; None: sources have no links.
+    Raises:
+        Unavailable: it cannot be sent now.
+        SwitchboardError: the store cannot be used.
     """
-
-    def __init__(self, store: ObjectStore, connector: Connector, links: str | None) -> None:
-        self.store = store
-        self.connector = connector
-        self.links = links
-
-    async def deliver(self, claim: Claim, request: records.RunRequest, live: Live) -> None:
-        """Send what comes of a run, until it has ended or waits for a person.
-
-        Raises:
-            Unavailable: it cannot be sent now.
-            SwitchboardError: the store cannot be used.
-        """
-        activity = activity_of(live.request)
-        if activity is None or activity.is_answered_in_response:
-            return
-        try:
-            await _Sending(self, claim, request, live, activity).run()
-        except ServiceFault as exc:
-            _log.warning("run %s: not sent: %s", records.label(claim.run_id), exc.fault.reason.name)
-            if exc.fault.reason in _MENDED and time.time() - claim.state.created < _LONGEST_SECONDS:
-                raise Unavailable("The conversation cannot be reached now.") from None
+    activity, connector = activity_of(live.request), service.connector
+    if activity is None or connector is None or activity.is_answered_in_response:
+        return
+    try:
+        reply = Reply(activity, service.settings.citation_links)
+        await _Sending(connector, store, claim, request, live, activity, reply).run()
+    except ServiceFault as exc:
+        _log.warning("run %s: not sent: %s", records.label(claim.run_id), exc.fault.reason.name)
+        if exc.fault.reason in _MENDED and time.time() - claim.state.created < _LONGEST_SECONDS:
+            raise Unavailable("The conversation cannot be reached now.") from None
 
 
 class _Sending:
     """Sends what comes of one run, while one runner has it."""
 
-    def __init__(self, by: Delivery, claim: Claim, request: records.RunRequest, live: Live, activity: Activity) -> None:
-        self._store, self._connector = by.store, by.connector
-        self._claim = claim
+    def __init__(
+        self,
+        connector: Connector,
+        store: ObjectStore,
+        claim: Claim,
+        request: records.RunRequest,
+        live: Live,
+        activity: Activity,
+        reply: Reply,
+    ) -> None:
+        self._connector, self._store, self._claim = connector, store, claim
         self._name = f"{claim.run_id}/sent"
         self._request = request
         self._live = live
-        self._activity = activity
-        self._reply = Reply(activity, by.links)
+        self._activity, self._reply = activity, reply
         self._sent, self._etag = _Sent(), ""
         self._number = 0
         """Number of the last update; 0: none can be sent."""

@@ -3,11 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from copy import replace
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -33,9 +32,6 @@ from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
-type Deliver = Callable[[Claim, RunRequest, Live], Coroutine[Any, Any, None]]
-"""Sends what comes of a claimed run until it has ended or waits; what it raises interrupts the run, as a store does."""
-
 _log = logging.getLogger("switchboard.run")
 
 
@@ -60,16 +56,12 @@ class Runner:
         store: Keeps them.
         service: Answers them.
         lives: Those that go on in this process, by their ids.
-        deliver: Sends what comes of one to where nobody reads it; None: all are read.
     """
 
-    def __init__(
-        self, store: ObjectStore, service: Service, lives: dict[str, Live], deliver: Deliver | None = None
-    ) -> None:
+    def __init__(self, store: ObjectStore, service: Service, lives: dict[str, Live]) -> None:
         self.store = store
         self.service = service
         self.lives = lives
-        self.deliver = deliver
 
     async def run(self, run_id: str) -> RunEnd:
         """Run a run until it has a result, from where an earlier runner was interrupted."""
@@ -200,7 +192,6 @@ class _Run:
             model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=new is not None),
         )
         self._lives = runner.lives
-        self._deliver = runner.deliver
         self._new = new
         self._begun = begun
         self._is_last_try = is_last_try
@@ -266,9 +257,7 @@ class _Run:
         with _interrupting():
             known = [] if self._new else await self._journal.read()
         live = await self._begin(request, body, known)
-        delivering = asyncio.create_task(self._deliver(self._claim, request, live)) if self._deliver else None
-        if delivering:
-            delivering.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio would log it
+        delivering = self._delivering(request, live)
         try:
             with _interrupting():
                 await self._journal.keep(live.turn, self._claim.followed)
@@ -284,6 +273,16 @@ class _Run:
         encode = protocol.team_answer if request.route.team else protocol.answer
         whole = encode(live.request, answer) if protocol.answer and encode else None
         return Result(200, msgspec.Raw(encode_json(whole)))
+
+    def _delivering(self, request: RunRequest, live: Live) -> asyncio.Task[None] | None:
+        """Send what comes of the run to where its activity was sent, if the app is a bot. A failure interrupts it."""
+        if self._service.connector is None:
+            return None
+        from shared.runs.delivery import deliver
+
+        task = asyncio.create_task(deliver(self._service, self._store, self._claim, request, live))
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio would log it
+        return task
 
     async def _begin(self, request: RunRequest, body: Body | None, known: Sequence[ChatEvent]) -> Live:
         """Begin its turn, or go on with it."""

@@ -15,6 +15,7 @@ from shared.chat_types import Passage
 from tests.app.openai_sdk import client_of
 from tests.local.running_host import RunningHost, host_beside
 from tests.small_index import write_index
+from tests.stand_ins.bot_service import BotService
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 PASSAGES = (
@@ -58,6 +59,13 @@ async def built_in(data_dir: Path) -> AsyncGenerator[RunningHost]:
 async def openai() -> AsyncGenerator[OpenAIStandIn]:
     """The model that the tests script."""
     async with OpenAIStandIn() as service:
+        yield service
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def bot_service() -> AsyncGenerator[BotService]:
+    """Azure Bot Service; a test begins it anew."""
+    async with BotService() as service:
         yield service
 
 

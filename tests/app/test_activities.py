@@ -11,8 +11,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from shared.runs.folder_objects import FolderObjects
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.local.running_host import REPOSITORY, RunningHost
+from tests.runs.aging import age
 from tests.stand_ins.bot_service import BOT, TOKEN, BotService, Message, citations_of, refusal
 from tests.stand_ins.entra import OTHER_TENANT
 from tests.stand_ins.identity_endpoint import IdentityEndpoint
@@ -31,18 +33,18 @@ async def identity() -> AsyncGenerator[IdentityEndpoint]:
         assert set(identity.asked) == {"https://api.botframework.com"}
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def service() -> AsyncGenerator[BotService]:
-    async with BotService() as service:
-        yield service
-
-
 @pytest.fixture
-def env(service: BotService, identity: IdentityEndpoint, openai: OpenAIStandIn) -> dict[str, str]:
-    return openai.settings | NO_VECTORS | service.settings | identity.environment | {"AZURE_CLIENT_ID": BOT}
+def service(bot_service: BotService) -> BotService:
+    bot_service.begin_anew()
+    return bot_service
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture(scope="module")
+def env(bot_service: BotService, identity: IdentityEndpoint, openai: OpenAIStandIn) -> dict[str, str]:
+    return openai.settings | NO_VECTORS | bot_service.settings | identity.environment | {"AZURE_CLIENT_ID": BOT}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def bot(env: dict[str, str], data_dir: Path) -> AsyncGenerator[RunningHost]:
     async with hosted(data_dir, env) as host:
         yield host
@@ -203,52 +205,68 @@ async def test_an_app_without_a_bot_takes_no_activity(
     assert (status, "BOT_ID" in body["error"]) == (404, True)
 
 
-@pytest.mark.parametrize("kind", ["personal", "group"])
 async def test_a_killed_app_answers_once_when_it_is_back(
-    kind: str,
-    env: dict[str, str],
-    service: BotService,
-    openai: OpenAIStandIn,
-    http: aiohttp.ClientSession,
-    tmp_path: Path,
+    env: dict[str, str], service: BotService, openai: OpenAIStandIn, http: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
-    env, conversation = env | {"DATA_DIR": str(tmp_path)}, getattr(service, kind)
+    env = {**env, "DATA_DIR": str(tmp_path)}
+    asked = [service.message(QUESTION, conversation) for conversation in (service.personal, service.group)]
     first = RunningHost(REPOSITORY, env, ("--port", "0"))
     try:
         await asyncio.to_thread(first.wait_for, "Switchboard is ready")
-        openai.hang()
-        number = len(openai.requests) + 1
-        activity = service.message(QUESTION, conversation)
-        assert await post(http, first, service, activity) == (202, None)
+        number = len(openai.requests) + len(asked)
+        for activity in asked:
+            openai.hang()
+            assert await post(http, first, service, activity) == (202, None)
         await openai.request_number(number)
-        await service.until(lambda: service.sent)
+        await service.until(lambda: len(service.sent) >= len(asked))
     finally:
         first.process.kill()
         await asyncio.to_thread(first.wait)
+    await age(FolderObjects(tmp_path / "batches"))  # the dead host's claims
+    openai.reply("It pays 80 %.")
     openai.reply("It pays 80 %.")
     async with hosted(tmp_path, env) as host:
-        assert await post(http, host, service, activity) == (202, None)
-        (message,) = await service.finals(1, conversation)
-    assert message.activity["text"] == "It pays 80 %."
-    assert len(service.messages) == 1
+        for activity in asked:
+            assert await post(http, host, service, activity) == (202, None)
+            (message,) = await service.finals(1, activity["conversation"]["id"])
+            assert message.activity["text"] == "It pays 80 %."
+    assert len(service.messages) == len(asked)
+
+
+SOON = """
+import runpy
+import shared.runs.upkeep
+shared.runs.upkeep._SWEEP_SECONDS = 0.2
+runpy.run_module("local", run_name="__main__")
+"""
+
+
+class OftenSweeping(RunningHost):
+    """A host that looks for runs to go on with at once, and not after fifteen seconds."""
+
+    run = ("-c", SOON)
 
 
 async def test_an_answer_is_sent_when_the_connector_is_back(
     env: dict[str, str], service: BotService, openai: OpenAIStandIn, http: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
     down = [True]
-    async with hosted(tmp_path, env | {"DATA_DIR": str(tmp_path)}) as host:
+
+    def refuse() -> Any:
+        if down:
+            service.refusals.append(refuse)
+            return refusal(503, "ServiceUnavailable", "…", retry_after="99")
+        return None
+
+    host = OftenSweeping(REPOSITORY, env | {"DATA_DIR": str(tmp_path)}, ("--port", "0"))
+    try:
+        await asyncio.to_thread(host.wait_for, "Switchboard is ready")
         openai.reply("It pays 80 %.")
-
-        def refuse() -> Any:
-            if down:
-                service.refusals.append(refuse)
-                return refusal(503, "ServiceUnavailable", "…", retry_after="99")
-            return None
-
         service.refusals.append(refuse)
         assert await post(http, host, service, service.message(QUESTION)) == (202, None)
         await asyncio.to_thread(host.wait_for, "a run was interrupted")
         down.clear()
         (message,) = await service.finals(1)
+    finally:
+        await asyncio.to_thread(host.stop)
     assert message.activity["text"] == "It pays 80 %."

@@ -9,10 +9,12 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from shared.runs.folder_objects import FolderObjects
 from tests.app.conftest import NO_VECTORS
 from tests.app.test_activities import post
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.acting import Crm, agents_file, crm
+from tests.runs.aging import age
 from tests.stand_ins.bot_service import BOT, TOKEN, BotService, Message, card_of
 from tests.stand_ins.entra import BEN
 from tests.stand_ins.identity_endpoint import IdentityEndpoint
@@ -21,34 +23,47 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def service() -> AsyncGenerator[BotService]:
-    async with BotService() as service:
-        yield service
+@pytest.fixture
+def service(bot_service: BotService) -> BotService:
+    bot_service.begin_anew()
+    return bot_service
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def server() -> AsyncGenerator[Crm]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def only_server() -> AsyncGenerator[Crm]:
     async with crm() as server:
         yield server
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
+def server(only_server: Crm) -> Crm:
+    only_server.dropped.clear()
+    return only_server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def env(
-    service: BotService, server: Crm, openai: OpenAIStandIn, tmp_path: Path
+    bot_service: BotService, only_server: Crm, openai: OpenAIStandIn, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[dict[str, str]]:
-    file = await asyncio.to_thread(agents_file, tmp_path, server.url)
+    folder = tmp_path_factory.mktemp("clerk")
+    file = await asyncio.to_thread(agents_file, folder, only_server.url)
     async with IdentityEndpoint(TOKEN, BOT) as identity:
         yield {
             **openai.settings,
             **NO_VECTORS,
-            **service.settings,
+            **bot_service.settings,
             **identity.environment,
             "AZURE_CLIENT_ID": BOT,
             "AGENTS_FILE": str(file),
             "CHAT_AGENT": "Clerk",
-            "DATA_DIR": str(tmp_path),
+            "DATA_DIR": str(folder),
         }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def host(env: dict[str, str]) -> AsyncGenerator[RunningHost]:
+    async with host_beside(env=env) as host:
+        yield host
 
 
 def titles(card: Any) -> list[str]:
@@ -63,57 +78,61 @@ async def asked(http: aiohttp.ClientSession, host: RunningHost, service: BotServ
 
 
 async def test_who_asked_decides_once_and_only_in_the_same_conversation(
-    env: dict[str, str], service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    async with host_beside(env=env) as host:
-        message = await asked(http, host, service, openai)
-        card = card_of(message)
-        assert titles(card) == ["Approve", "Decline"]
-        assert 'name: "x"' in str(card)
-        refused = (
-            service.press(card, "approve", user=BEN),
-            service.press(card, "approve", service.group),
-            service.press(card, "look", user=BEN),
-        )
-        forged = service.press(card, "approve")
-        forged["value"]["action"]["data"] = {"approval": "0" * 32}
-        for activity in (*refused, forged):
-            status, body = await post(http, host, service, activity)
-            assert (status, body["statusCode"]) == (200, 403)
-        looked = (await post(http, host, service, service.press(card, "look")))[1]
-        assert (looked["statusCode"], titles(looked["value"]), server.dropped) == (200, ["Approve", "Decline"], [])
-        openai.reply("x is dropped.")
-        for verb in ("approve", "approve", "decline"):
-            status, body = await post(http, host, service, service.press(card, verb))
-            assert (verb, status, body["statusCode"], titles(body["value"])) == (verb, 200, 200, [])
-            assert "Approved." in str(body["value"])
-        answer = (await service.finals(3))[2]
-        assert (answer.activity["text"].endswith("x is dropped."), server.dropped) == (True, ["x"])
-        assert (titles(card_of(message)), message.edits) == ([], 1)  # everybody's card is updated
+    message = await asked(http, host, service, openai)
+    card = card_of(message)
+    assert titles(card) == ["Approve", "Decline"]
+    assert 'name: "x"' in str(card)
+    refused = (
+        service.press(card, "approve", user=BEN),
+        service.press(card, "approve", service.group),
+        service.press(card, "look", user=BEN),
+    )
+    forged = service.press(card, "approve")
+    forged["value"]["action"]["data"] = {"approval": "0" * 32}
+    for activity in (*refused, forged):
+        status, body = await post(http, host, service, activity)
+        assert (status, body["statusCode"]) == (200, 403)
+    looked = (await post(http, host, service, service.press(card, "look")))[1]
+    assert (looked["statusCode"], titles(looked["value"]), server.dropped) == (200, ["Approve", "Decline"], [])
+    openai.reply("x is dropped.")
+    for verb in ("approve", "approve", "decline"):
+        status, body = await post(http, host, service, service.press(card, verb))
+        assert (verb, status, body["statusCode"], titles(body["value"])) == (verb, 200, 200, [])
+        assert "Approved." in str(body["value"])
+    answer = (await service.finals(3))[2]
+    assert (answer.activity["text"].endswith("x is dropped."), server.dropped) == (True, ["x"])
+    assert (titles(card_of(message)), message.edits) == ([], 1)  # everybody's card is updated
 
 
 async def test_a_button_that_is_pressed_at_once_and_a_decision_elsewhere(
-    env: dict[str, str], service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
     pressing: list[asyncio.Task[Any]] = []
-    async with host_beside(env=env) as host:
 
-        def press(message: Message) -> None:
-            activity = service.press(card_of(message), "decline")
-            pressing.append(asyncio.create_task(post(http, host, service, activity)))
+    def press(message: Message) -> None:
+        activity = service.press(card_of(message), "decline")
+        pressing.append(asyncio.create_task(post(http, host, service, activity)))
 
-        service.pressed = press
-        openai.call_tool("crm_drop", {"name": "x"})
-        openai.reply("It is not dropped.")
-        assert await post(http, host, service, service.message("Drop it.")) == (202, None)
-        answer = (await service.finals(3))[2]
-        assert [(await task)[1]["statusCode"] for task in pressing] == [200]
-        assert (answer.activity["text"], server.dropped) == ("It is not dropped.", [])
+    service.pressed = press
+    openai.call_tool("crm_drop", {"name": "x"})
+    openai.reply("It is not dropped.")
+    assert await post(http, host, service, service.message("Drop it.")) == (202, None)
+    answer = (await service.finals(3))[2]
+    assert [(await task)[1]["statusCode"] for task in pressing] == [200]
+    assert (answer.activity["text"], server.dropped) == ("It is not dropped.", [])
 
 
 async def test_a_killed_app_runs_the_tool_once_after_the_card_was_pressed(
-    env: dict[str, str], service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+    env: dict[str, str],
+    service: BotService,
+    server: Crm,
+    openai: OpenAIStandIn,
+    http: aiohttp.ClientSession,
+    tmp_path: Path,
 ) -> None:
+    env = {**env, "DATA_DIR": str(tmp_path)}
     first = RunningHost(REPOSITORY, env, ("--port", "0"))
     try:
         await asyncio.to_thread(first.wait_for, "Switchboard is ready")
@@ -126,6 +145,7 @@ async def test_a_killed_app_runs_the_tool_once_after_the_card_was_pressed(
     finally:
         first.process.kill()
         await asyncio.to_thread(first.wait)
+    await age(FolderObjects(tmp_path / "batches"))  # the dead host's claims
     openai.reply("x is dropped.")
     async with host_beside(env=env):
         answer = (await service.finals(3))[2]
@@ -133,16 +153,15 @@ async def test_a_killed_app_runs_the_tool_once_after_the_card_was_pressed(
 
 
 async def test_the_response_has_the_card_and_then_the_answer(
-    env: dict[str, str], service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
-    async with host_beside(env=env) as host:
-        openai.call_tool("crm_drop", {"name": "x"})
-        asked = service.message("Drop it.", deliveryMode="expectReplies")
-        _, body = await post(http, host, service, asked)
-        card = body["activities"][-1]["attachments"][0]["content"]
-        openai.reply("x is dropped.")
-        pressed = service.press(card, "approve", deliveryMode="expectReplies")
-        _, body = await post(http, host, service, pressed)
-        response, answer = body["activities"]
-        assert (response["type"], response["value"]["body"]["statusCode"]) == ("invokeResponse", 200)
-        assert (answer["text"].endswith("x is dropped."), server.dropped, service.sent) == (True, ["x"], [])
+    openai.call_tool("crm_drop", {"name": "x"})
+    asked = service.message("Drop it.", deliveryMode="expectReplies")
+    _, body = await post(http, host, service, asked)
+    card = body["activities"][-1]["attachments"][0]["content"]
+    openai.reply("x is dropped.")
+    pressed = service.press(card, "approve", deliveryMode="expectReplies")
+    _, body = await post(http, host, service, pressed)
+    response, answer = body["activities"]
+    assert (response["type"], response["value"]["body"]["statusCode"]) == ("invokeResponse", 200)
+    assert (answer["text"].endswith("x is dropped."), server.dropped, service.sent) == (True, ["x"], [])

@@ -15,9 +15,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from shared.chat_types import Caller
 from shared.errors import NotAllowed, NotSignedIn
 from shared.identity.bot_tokens import BotTokens
-from shared.identity.signing_keys import SigningKeys
 from shared.settings import Settings
-from tests.stand_ins.bot_service import BOT, ISSUER, BotService
+from tests.stand_ins.bot_service import ISSUER, BotService
 from tests.stand_ins.entra import ADA, CLIENT, OTHER_TENANT, TENANT, rsa_key
 
 FOREIGN = 7
@@ -32,7 +31,7 @@ async def service() -> AsyncGenerator[BotService]:
 
 @pytest.fixture
 async def tokens(service: BotService) -> AsyncGenerator[BotTokens]:
-    tokens = BotTokens.from_settings(Settings.read(service.settings))
+    tokens = BotTokens(Settings.read(service.settings))
     yield tokens
     await tokens.aclose()
 
@@ -179,9 +178,12 @@ async def test_a_key_without_endorsements_signs_for_no_channel(tokens: BotTokens
         await caller(tokens, service, service.signed())
 
 
-async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(service: BotService) -> None:
-    keys = SigningKeys(service.settings["BOT_OPENID_METADATA"])
-    tokens = BotTokens(BOT, TENANT, keys, SigningKeys(""), service.endpoint, local=False)
+async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(
+    tokens: BotTokens, service: BotService
+) -> None:
+    signed = await tokens.signed(service.signed())
+    elsewhere = {"BOT_OPENID_METADATA": "https://login.botframework.com/v1/.well-known/openidconfiguration"}
+    real = BotTokens(Settings.read(service.settings | elsewhere))
     with pytest.raises(NotAllowed, match="TLS"):
-        await caller(tokens, service, service.signed())
-    await tokens.aclose()
+        real.caller(signed, channel="msteams", service_url=service.endpoint, tenant=TENANT, user=ADA, sender="29:a")
+    await real.aclose()

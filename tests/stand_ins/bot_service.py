@@ -62,9 +62,16 @@ class BotService(LocalServer):
     def __init__(self, number: int = 0) -> None:
         super().__init__()
         self.number = number
+        self.endorsements = ["msteams", "webchat"]
+        self.keys_asked = 0
+        self._changed = asyncio.Condition()
+        self._activities = int(time.time() * 1000)
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget all that was sent, and begin other conversations: one test after another has the same service."""
         self.personal, self.group = f"a:1-{time.time_ns()}", f"19:{time.time_ns()}@thread.v2"
         """Ids of a conversation of one user with the bot, and of one of several."""
-        self.endorsements = ["msteams", "webchat"]
         self.messages: dict[str, Message] = {}
         """By id, in the order of their beginnings."""
         self.sent: list[tuple[float, str, str, dict[str, Any]]] = []
@@ -72,11 +79,8 @@ class BotService(LocalServer):
         self.refusals: deque[web.Response | Callable[[], web.Response | None]] = deque()
         """What the next requests of the connector are answered with."""
         self.stream_seconds = _STREAM_SECONDS
-        self.keys_asked = 0
         self.pressed: Callable[[Message], object] | None = None
         """Called when a card has come, before the app knows that it has."""
-        self._changed = asyncio.Condition()
-        self._activities = int(time.time() * 1000)
 
     @property
     def settings(self) -> dict[str, str]:
