@@ -25,8 +25,8 @@ _CLOCK_LEEWAY_SECONDS = 300
 _REQUIRED_CLAIMS = ["aud", "exp", "iss"]
 _LONGEST_ID = 500
 """Characters of a sender's id."""
-TEAMS = "msteams"
-"""The channel whose users are those of the directory; with Microsoft 365 Copilot, `msteams:COPILOT`."""
+_TEAMS = "msteams"
+"""The channel whose users are those of the directory."""
 
 
 class Signed(msgspec.Struct, frozen=True):
@@ -83,23 +83,25 @@ class BotTokens:
         )
         return Signed(claims, self._service.endorsements.get(name, frozenset()) if is_service else None)
 
-    def caller(self, signed: Signed, *, channel: str, service_url: str, tenant: str, user: str, sender: str) -> Caller:
+    def caller(
+        self, signed: Signed, *, channel: str, service_url: str, tenants: frozenset[str], user: str, sender: str
+    ) -> Caller:
         """Return the caller of an activity whose token is valid.
 
         Args:
             signed: What the token says.
             channel: The activity's channel.
             service_url: Where it is answered.
-            tenant: Tenant of its conversation; empty: not said.
+            tenants: Tenants of its conversation and its user, in lower case, as far as they are said.
             user: Object id of its user in the directory; empty: not said.
             sender: Id of the user in the channel.
 
         Raises:
             NotAllowed: the token does not allow this activity; says why.
         """
-        tenant, channel = tenant.lower(), channel.partition(":")[0]
-        if tenant and tenant != self._tenant:
-            raise NotAllowed("The conversation is of another tenant than the bot's (BOT_TENANT_ID).")
+        channel = channel.partition(":")[0]
+        if tenants - {self._tenant}:
+            raise NotAllowed("The conversation or its user is of another tenant than the bot's (BOT_TENANT_ID).")
         if not sender or len(sender) > _LONGEST_ID:
             raise NotAllowed("The activity does not say who sends it (from.id).")
         if not signed.is_service:
@@ -114,11 +116,11 @@ class BotTokens:
             raise NotAllowed("The token is for another service URL than the activity's.")
         if not self._is_safe(service_url):
             raise NotAllowed("The activity's service URL is not one of a service with TLS.")
-        if channel != TEAMS:
+        if channel != _TEAMS:
             return Caller(key=f"{channel} {sender}")
-        if not (user and tenant):
+        if not (user and tenants):
             raise NotAllowed("Only users of the bot's tenant can use it in Teams (from.aadObjectId).")
-        return Caller(oid=user, tenant=tenant)
+        return Caller(oid=user, tenant=self._tenant)
 
     def _is_safe(self, url: str) -> bool:
         try:

@@ -68,7 +68,7 @@ async def take(request: Request) -> Response:
             signed,
             channel=activity.channel_id,
             service_url=activity.service_url,
-            tenant=activity.tenant,
+            tenants=activity.tenants,
             user=activity.sender.aad_object_id or "",
             sender=activity.sender.id,
         )

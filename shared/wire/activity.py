@@ -5,8 +5,10 @@ It is in no route's name: `POST /messages` alone reads it, once it knows who has
 Source: Microsoft, 'Bot Framework -- Activity', and 'Bot activity handlers' of Teams.
 """
 
+import re
 from collections.abc import Mapping
 from copy import replace
+from html import unescape
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
@@ -16,6 +18,8 @@ from shared.chat_types import ChatRequest, ChatState, Json, Message, Overrides, 
 from shared.errors import BadRequest
 from shared.wire.ai_chat import AI_CHAT
 
+TEAMS = "msteams"
+"""The channel of Teams; with Microsoft 365 Copilot, `msteams:COPILOT`."""
 LONGEST_ID = 1_000
 """Characters of an id."""
 
@@ -26,6 +30,7 @@ class Account(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     id: str = ""
     name: str | None = None
     aad_object_id: str | None = None
+    tenant_id: str | None = None
 
 
 class Conversation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -35,6 +40,20 @@ class Conversation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     conversation_type: str | None = None
     is_group: bool | None = None
     tenant_id: str | None = None
+
+
+class File(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """An attachment: a file, an image, or the text again as HTML."""
+
+    content_type: str = ""
+    content_url: str = ""
+    content: Any = None
+    name: str = ""
+
+
+_QUOTE = re.compile(r"""<p[^<>]{1,100}itemprop=["'](?:copy|preview)["'][^<>]{0,100}>(.{1,4000}?)</p>""", re.DOTALL)
+"""A message that the user quotes, in the HTML of a message of Teams; its text has only what is new."""
+_TAG = re.compile(r"<[^<>]{0,1000}>")
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -54,6 +73,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     name: str = ""
     value: Any = None
     members_added: tuple[Account, ...] = ()
+    attachments: tuple[File, ...] = ()
     entities: tuple[dict[str, Any], ...] = ()
     channel_data: dict[str, Any] = {}
 
@@ -65,7 +85,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     @property
     def streams(self) -> bool:
         """Whether its conversation takes a message that grows: of one person with the bot in Teams."""
-        return self.channel_id.partition(":")[0] == "msteams" and not self.is_of_group
+        return self.is_of_teams and not self.is_of_group
 
     @property
     def is_answered_in_response(self) -> bool:
@@ -73,17 +93,24 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return self.delivery_mode in ("expectReplies", "stream")
 
     @property
-    def tenant(self) -> str:
-        """Tenant of the conversation; empty: not said."""
+    def tenants(self) -> frozenset[str]:
+        """Tenants of the conversation and of the user, as far as they are said."""
+        named = {self.conversation.tenant_id, self.sender.tenant_id}
         match self.channel_data.get("tenant"):
-            case {"id": str(tenant)} if not self.conversation.tenant_id:
-                return tenant
+            case {"id": str(tenant)}:
+                named.add(tenant)
             case _:
-                return self.conversation.tenant_id or ""
+                pass
+        return frozenset(name.lower() for name in named if name)
+
+    @property
+    def is_of_teams(self) -> bool:
+        """Whether Teams or Microsoft 365 Copilot shows the conversation."""
+        return self.channel_id.partition(":")[0] == TEAMS
 
     @property
     def said(self) -> str:
-        """The text without the bot's own name, by which it is called in groups."""
+        """The text without the bot's own name, by which it is called in groups, below what the user quotes."""
         text = self.text
         for entity in self.entities:
             match entity:
@@ -91,7 +118,9 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
                     text = text.replace(name, "")
                 case _:
                     pass
-        return text.strip()
+        html = next((one.content for one in self.attachments if one.content_type == "text/html"), None)
+        quoted = _QUOTE.findall(html) if isinstance(html, str) else []
+        return "\n\n".join([*(f"> {' '.join(unescape(_TAG.sub('', one)).split())}" for one in quoted), text.strip()])
 
     @property
     def chat_id(self) -> str:
@@ -102,7 +131,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     @property
     def asked(self) -> dict[str, Json]:
         """What a run needs of it: the question, and where the answer goes."""
-        said = replace(self, text=self.said, value=None, entities=(), members_added=(), channel_data={})
+        said = replace(self, text=self.said, value=None, attachments=(), entities=(), members_added=(), channel_data={})
         return msgspec.to_builtins(said)
 
 

@@ -108,14 +108,20 @@ async def test_a_group_gets_one_message_and_a_bot_that_is_added_says_hello(
     message = await answered(http, bot, service, service.message(QUESTION, service.group))
     assert (message.activity["text"], message.stream) == ("It pays 80 % [1].", [])
     assert "suggestedActions" not in message.activity
-    assert [one["type"] for *_, one in service.sent] == ["typing", "message"]
+    sent = [(one["type"], one.get("text")) for *_, one in service.sent]
+    assert sent == [("typing", None), ("message", "It pays 80 % [1].")]
     assert "<at>" not in str(openai.requests[-1].body)
+    openai.reply(SAID)
+    quote = '<blockquote itemtype="http://schema.skype.com/Reply"><p itemprop="preview">What of <b>glasses</b>?</p>'
+    html = {"contentType": "text/html", "content": f"{quote}</blockquote><p>And this?</p>"}
+    await answered(http, bot, service, service.message("And this?", service.group, attachments=[html]), 2)
+    assert "> What of glasses?\n\nAnd this?" in openai.requests[-1].body["messages"][-1]["content"]
     added = service.activity("conversationUpdate", membersAdded=[{"id": f"28:{BOT}"}], locale="fr-FR")
     assert (await answered(http, bot, service, added)).activity["text"].startswith("Bonjour")
     somebody = service.activity("conversationUpdate", membersAdded=[{"id": "29:x"}])
     for ignored in (somebody, service.activity("typing"), service.activity("messageReaction")):
         assert await post(http, bot, service, ignored) == (202, None)
-    assert len(service.sent) == 3
+    assert len(service.sent) == 5
 
 
 async def test_the_response_has_the_answer_where_the_activity_wants_it(
@@ -181,10 +187,10 @@ async def test_a_long_answer_is_split_at_paragraphs_and_an_error_is_said(
 async def test_only_the_bots_tenant_may_talk_to_it(
     bot: RunningHost, service: BotService, http: aiohttp.ClientSession
 ) -> None:
-    elsewhere = service.message(QUESTION)
-    elsewhere["conversation"]["tenantId"] = OTHER_TENANT
+    elsewhere, guest = service.message(QUESTION), service.message(QUESTION)
+    elsewhere["conversation"]["tenantId"] = guest["from"]["tenantId"] = OTHER_TENANT
     evil = service.message(QUESTION, serviceUrl="https://evil.example/")
-    for activity in (elsewhere, evil, service.message(QUESTION, channelId="slack")):
+    for activity in (elsewhere, guest, evil, service.message(QUESTION, channelId="slack")):
         assert (await post(http, bot, service, activity))[0] == 403
     assert (await post(http, bot, service, service.message(QUESTION), aud="other"))[0] == 401
     wrong: list[Any] = [

@@ -5,6 +5,7 @@ import hmac
 import json
 import time
 from collections.abc import AsyncGenerator, Callable
+from copy import replace
 from hashlib import sha256
 from typing import Any
 
@@ -30,17 +31,22 @@ async def service() -> AsyncGenerator[BotService]:
 
 
 @pytest.fixture
-async def tokens(service: BotService) -> AsyncGenerator[BotTokens]:
-    tokens = BotTokens(Settings.read(service.settings))
+def settings(service: BotService) -> Settings:
+    return Settings.read(service.settings)
+
+
+@pytest.fixture
+async def tokens(settings: Settings) -> AsyncGenerator[BotTokens]:
+    tokens = BotTokens(settings)
     yield tokens
     await tokens.aclose()
 
 
-async def caller(tokens: BotTokens, service: BotService, headers: dict[str, str], **changed: str) -> Caller:
-    claimed = {
+async def caller(tokens: BotTokens, service: BotService, headers: dict[str, str], **changed: Any) -> Caller:
+    claimed: dict[str, Any] = {
         "channel": "msteams",
         "service_url": service.endpoint + "/",
-        "tenant": TENANT,
+        "tenants": frozenset({TENANT}),
         "user": ADA,
         "sender": f"29:{ADA}",
     }
@@ -122,15 +128,16 @@ FORGED: dict[str, Callable[[BotService], dict[str, str]]] = {
 }
 """Requests that nobody has signed who may."""
 
-NOT_ALLOWED: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+NOT_ALLOWED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "another service URL than the token's": ({}, {"service_url": "https://evil.example/"}),
     "no service URL in the token": ({"serviceurl": None}, {}),
     "a service URL without TLS": ({"serviceurl": "http://smba.example/"}, {"service_url": "http://smba.example/"}),
     "a service URL with a user": ({"serviceurl": "https://a@b.example"}, {"service_url": "https://a@b.example"}),
     "a service URL of another kind": ({"serviceurl": "file:///etc"}, {"service_url": "file:///etc"}),
     "a channel that the key does not endorse": ({}, {"channel": "slack"}),
-    "another tenant": ({}, {"tenant": OTHER_TENANT}),
-    "no tenant in Teams": ({}, {"tenant": ""}),
+    "another tenant": ({}, {"tenants": {OTHER_TENANT}}),
+    "a guest of another tenant": ({}, {"tenants": {TENANT, OTHER_TENANT}}),
+    "no tenant in Teams": ({}, {"tenants": set()}),
     "no user of the directory in Teams": ({}, {"user": ""}),
     "no sender": ({}, {"sender": ""}),
 }
@@ -144,12 +151,11 @@ async def test_the_service_is_believed_whom_it_names(tokens: BotTokens, service:
         "nbf": int(time.time()) + 240,
     }  # clocks differ by up to five minutes
     assert (await caller(tokens, service, service.signed(**late))).oid == ADA
-    assert (await caller(tokens, service, service.signed(), tenant=TENANT.upper())).tenant == TENANT
     assert service.keys_asked == 1
 
 
 async def test_only_teams_names_a_user_of_the_directory(tokens: BotTokens, service: BotService) -> None:
-    found = await caller(tokens, service, service.signed(), channel="webchat", tenant="", sender="dl_1")
+    found = await caller(tokens, service, service.signed(), channel="webchat", tenants=frozenset(), sender="dl_1")
     assert found == Caller(key="webchat dl_1")
     copilot = await caller(tokens, service, service.signed(), channel="msteams:COPILOT")
     assert copilot == Caller(oid=ADA, tenant=TENANT)
@@ -172,6 +178,14 @@ async def test_a_valid_token_allows_only_its_own_activities(name: str, tokens: B
         await caller(tokens, service, service.signed(**claims), **changed)
 
 
+@pytest.mark.parametrize("claims", [{"tid": OTHER_TENANT}, {"azp": None}], ids=["another tenant", "no application"])
+async def test_only_an_application_of_the_tenant_is_one(
+    claims: dict[str, Any], tokens: BotTokens, service: BotService
+) -> None:
+    with pytest.raises(NotAllowed, match="application"):
+        await caller(tokens, service, of_tenant(service, **claims))
+
+
 async def test_a_key_without_endorsements_signs_for_no_channel(tokens: BotTokens, service: BotService) -> None:
     service.endorsements = []
     with pytest.raises(NotAllowed, match="endorsed"):
@@ -179,11 +193,17 @@ async def test_a_key_without_endorsements_signs_for_no_channel(tokens: BotTokens
 
 
 async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(
-    tokens: BotTokens, service: BotService
+    settings: Settings, tokens: BotTokens, service: BotService
 ) -> None:
     signed = await tokens.signed(service.signed())
-    elsewhere = {"BOT_OPENID_METADATA": "https://login.botframework.com/v1/.well-known/openidconfiguration"}
-    real = BotTokens(Settings.read(service.settings | elsewhere))
+    real = BotTokens(replace(settings, bot_openid_metadata="https://login.botframework.com/v1/.well-known/x"))
     with pytest.raises(NotAllowed, match="TLS"):
-        real.caller(signed, channel="msteams", service_url=service.endpoint, tenant=TENANT, user=ADA, sender="29:a")
+        real.caller(
+            signed,
+            channel="msteams",
+            service_url=service.endpoint,
+            tenants=frozenset({TENANT}),
+            user=ADA,
+            sender="29:a",
+        )
     await real.aclose()
