@@ -10,18 +10,7 @@ import msgspec
 from shared.outbound.sqlite_file import SqliteFile, SqliteStore
 from shared.verdicts import Judged, KeptAnswer, Verdict, no_such_answer, oldest_id
 
-_SCHEMA = """
-CREATE TABLE answers (
-    id TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    chat TEXT NOT NULL,
-    answer BLOB NOT NULL,
-    verdict BLOB
-) STRICT, WITHOUT ROWID;
-CREATE INDEX answers_by_chat ON answers (owner, chat) WHERE chat != '';
-CREATE INDEX judged ON answers (id) WHERE verdict IS NOT NULL;
-CREATE INDEX not_judged ON answers (id) WHERE verdict IS NULL;
-"""
+_SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 _FILE = SqliteFile("file of verdicts", "Restore `verdicts.sqlite` in DATA_DIR, or delete it to start anew.")
 _encode, _decode = msgspec.json.encode, msgspec.json.decode
 
