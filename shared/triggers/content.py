@@ -4,7 +4,6 @@ import codecs
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from copy import replace
 from email.utils import format_datetime
 from pathlib import PurePosixPath
 from typing import Literal
@@ -24,7 +23,7 @@ from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import NotPartial, Part, select_part
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.described import Answer, Description, Parameter, describes
-from shared.wire.table import NAMES, resolve
+from shared.wire.table import resolve
 
 _log = logging.getLogger("switchboard.content")
 
@@ -34,37 +33,23 @@ def _check_protocol(request: Request) -> None:
     resolve(request.path_params.get("protocol"), "", AI_CHAT.name)
 
 
-_PATH = (
-    Parameter("path", "path", "The document's path as answers cite it, with or without '#page=…'."),
-    Parameter("header", "Range", "The bytes to send, such as 'bytes=0-1023'."),
+@describes(
+    Description(
+        {
+            200: Answer("The document.", bytes, "*/*"),
+            206: Answer("The part that was asked for.", bytes, "*/*"),
+            304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since."),
+            416: Answer("The document has no such part; Content-Range contains its size in bytes."),
+        },
+        (
+            Parameter("path", "path", "The document's path as answers cite it, with or without '#page=…'."),
+            Parameter("header", "Range", "The bytes to send, such as 'bytes=0-1023'."),
+        ),
+        errors=(NotAllowed, RateLimited, TooSlow, NotFound),
+        tag="documents",
+    )
 )
-_PROTOCOL = Parameter(
-    "path", "protocol", "The name of a protocol; the answer does not depend on it.", values=tuple(NAMES)
-)
-_DESCRIPTION = Description(
-    {
-        200: Answer("The document.", bytes, "*/*"),
-        206: Answer("The part that was asked for.", bytes, "*/*"),
-        304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since."),
-        416: Answer("The document has no such part; Content-Range contains its size in bytes."),
-    },
-    _PATH,
-    errors=(NotAllowed, RateLimited, TooSlow, NotFound),
-    tag="documents",
-)
-
-
-@describes(replace(_DESCRIPTION, parameters=(_PROTOCOL, *_PATH), visible=False))
 @checked_first(_check_protocol)
-async def get_pinned_content(call: Call) -> Response:
-    """Get a source document.
-
-    Sends a document that an answer cites, as a whole or in part.
-    """
-    return await get_content(call)
-
-
-@describes(_DESCRIPTION)
 async def get_content(call: Call) -> Response:
     """Get a source document.
 

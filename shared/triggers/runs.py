@@ -51,16 +51,16 @@ _AFTER = Parameter(
     "query", "starting_after", "The number of the last record that was read, from 0: the stream goes on after it."
 )
 _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
-_GET = _describes(
-    {200: Answer("The answer, in the protocol of the request.", Any), 202: PENDING},
-    (_ID,),
-    errors=(NotFound, TooSlow, BadRequest, ContentFiltered, NotAllowed, Stopped, TooLarge),
+
+
+@describes(
+    _describes(
+        {200: Answer("The answer, in the protocol of the request.", Any), 202: PENDING},
+        (_ID,),
+        # with those that an answer can have ended with
+        errors=(NotFound, TooSlow, BadRequest, ContentFiltered, NotAllowed, Stopped, TooLarge),
+    )
 )
-"""With the errors that an answer can have ended with."""
-_DELETE = _describes({204: Answer("It is deleted.")}, (_ID,))
-
-
-@describes(_GET)
 @checked_first(require_runs)
 async def get_run(call: Call) -> Response:
     """Get the answer of a run.
@@ -72,17 +72,7 @@ async def get_run(call: Call) -> Response:
     return shown(call.request, call.settings, await runs.followers.report(standing, call.owner))
 
 
-@describes(_GET)
-@checked_first(require_runs)
-async def get_batch(call: Call) -> Response:
-    """Get the answer of a batch.
-
-    202 until it has ended; then what the request would have been answered with, or the answer's own error.
-    """
-    return await get_run(call)
-
-
-@describes(_DELETE)
+@describes(_describes({204: Answer("It is deleted.")}, (_ID,)))
 @checked_first(require_runs)
 async def delete_run(call: Call) -> Response:
     """Stop a run and delete it.
@@ -92,16 +82,6 @@ async def delete_run(call: Call) -> Response:
     _, runs = await parts()
     await runs.delete(id_of(call), call.owner)
     return Response(status_code=204)
-
-
-@describes(_DELETE)
-@checked_first(require_runs)
-async def delete_batch(call: Call) -> Response:
-    """Stop a batch and delete it.
-
-    The model's work for it stops within seconds.
-    """
-    return await delete_run(call)
 
 
 @describes(

@@ -252,7 +252,7 @@ def _result(request: _Request, *, modern: bool) -> Record:
     """The result of a request that calls no tool."""
     match request.method:
         case "tools/list":
-            tools: Json = [tool.definition() for tool in TOOLS.values()]
+            tools: Json = [tool.definition for tool in TOOLS.values()]
             return {"tools": tools, **_cached(modern=modern)}
         case "server/discover" if modern:
             return {

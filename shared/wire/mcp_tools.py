@@ -2,11 +2,17 @@
 
 `search` and `fetch` have the shapes that ChatGPT's connectors, deep research and company knowledge need.
 
+What they are called and take is in `mcp_tools.json`, as `tools/list` sends it.
+
 Source: Model Context Protocol, revision 2026-07-28, 'Tools'; OpenAI, 'Building MCP servers for ChatGPT'.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from shared.chat_types import Json, Passage
 from shared.citations import citations_in
@@ -19,7 +25,7 @@ from shared.wire.framing import encode_json
 from shared.wire.protocol import Record
 
 MOST_RESULTS = 10
-"""Results of a search."""
+"""Results of a search, as its description says."""
 LONGEST_TEXT = 100_000
 """Characters of a document that `fetch` returns. Claude takes results of about 150,000, as JSON with its escapes."""
 _CUT = {
@@ -28,13 +34,6 @@ _CUT = {
 }
 """Last line of an answer that is not whole, by the model's finish reason. Results have no place for a reason."""
 
-INSTRUCTIONS = (
-    "Switchboard knows the documents of its organization. To answer a question about them, call ask: it returns an "
-    "answer in which [name] marks the source of a statement, and the sources with their links. To read the documents "
-    "yourself, call search, then fetch with the id of a result. Give the url of what you use. Each caller finds only "
-    "the documents that they may see."
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -42,27 +41,10 @@ class Tool:
 
     name: str
     """Its name."""
-    title: str
-    """Its name for people."""
-    description: str
-    """When a model should call it, and what it returns."""
     argument: str
     """Name of its only argument."""
-    means: str
-    """Description of that argument."""
-    output: Record
-    """JSON schema of its structured result."""
-
-    def definition(self) -> Record:
-        """Describe it as `tools/list` does. It changes nothing, and nothing outside these documents is asked."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": _object({self.argument: _text(self.means) | {"minLength": 1}}),
-            "outputSchema": self.output,
-            "annotations": {"title": self.title, "readOnlyHint": True, "openWorldHint": False},
-        }
+    definition: Record
+    """What `tools/list` says of it."""
 
     def read(self, arguments: Mapping[str, Json]) -> str:
         """Return the argument.
@@ -76,50 +58,17 @@ class Tool:
         return value
 
 
-def _object(properties: Record) -> Record:
-    return {"type": "object", "properties": properties, "required": [*properties]}
+class _Offer(msgspec.Struct):
+    """What this server says of itself."""
+
+    instructions: str
+    tools: list[dict[str, Any]]
 
 
-def _text(description: str) -> Record:
-    return {"type": "string", "description": description}
-
-
-_SOURCE: Record = {
-    "id": _text("The name that answers cite, and that fetch takes."),
-    "title": _text("The name of the source."),
-    "url": _text("Where a person can open it."),
-}
-TOOLS = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "search",
-            "Search the documents",
-            "Find the passages of the organization's documents that match a query best, best first. Returns ids for "
-            f"fetch, titles and links; at most {MOST_RESULTS}.",
-            "query",
-            "What to search for: a question or key words, in the language of the documents.",
-            _object({"results": {"type": "array", "items": _object(_SOURCE)}}),
-        ),
-        Tool(
-            "fetch",
-            "Read a document",
-            f"Read the text of a search result, or of a whole document, up to {LONGEST_TEXT:,} characters.",
-            "id",
-            "The id of a search result, such as plan.pdf#page=3; without #page=3 it is the whole document.",
-            _object({**_SOURCE, "text": _text("The text.")}),
-        ),
-        Tool(
-            "ask",
-            "Ask the documents",
-            "Answer a question from the organization's documents. Returns the answer, in which [name] marks the source "
-            "of a statement, and the sources with their links. It takes some seconds.",
-            "question",
-            "A question that can be understood on its own: earlier ones are not known.",
-            _object({"answer": _text("The answer."), "sources": {"type": "array", "items": _object(_SOURCE)}}),
-        ),
-    )
-}
+_OFFER = msgspec.json.decode(Path(__file__).with_name("mcp_tools.json").read_bytes(), type=_Offer)
+INSTRUCTIONS = _OFFER.instructions
+"""What a model is told of this server."""
+TOOLS = {one["name"]: Tool(one["name"], one["inputSchema"]["required"][0], one) for one in _OFFER.tools}
 """By name."""
 
 

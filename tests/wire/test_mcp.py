@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from copy import replace
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 import pytest
@@ -266,7 +266,8 @@ def passage(text: str, page: str = "plan.pdf#page=1", file: str = "plan.pdf") ->
 
 def structured(tool: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """The structured result of a tool, which has to be valid by its schema and be the text too."""
-    jsonschema_rs.Draft202012Validator(TOOLS[tool].output).validate(found["structuredContent"])
+    schema = cast("Any", TOOLS[tool].definition["outputSchema"])
+    jsonschema_rs.Draft202012Validator(schema).validate(found["structuredContent"])
     assert found["isError"] is False
     if tool != "ask":
         assert json.loads(found["content"][0]["text"]) == found["structuredContent"]

@@ -1,11 +1,15 @@
-"""What the routes say of themselves that belong to one wire: at the paths where its clients look."""
+"""What routes say of themselves whose handlers do not: those of one wire, and second paths of a handler."""
 
 from collections.abc import Mapping
+from copy import replace
 from functools import partial
 
-from shared.errors import BadRequest, BegunAnew, NotFound, TooSlow
-from shared.wire.described import CHAT_ERRORS, Answer, Description, Parameter, Question
+from shared.errors import BadRequest, BegunAnew, InternalError, NotConfigured, NotFound, TooSlow
+from shared.triggers.content import get_content
+from shared.triggers.runs import delete_run, get_run
+from shared.wire.described import CHAT_ERRORS, Answer, Description, Parameter, Question, description_of
 from shared.wire.framing import SSE
+from shared.wire.table import NAMES
 from tools.description.protocols import described_by
 
 WHOLE = object()
@@ -48,6 +52,22 @@ _models = partial(
     What a request may name as its `model`.
     """,
 )
+_content = description_of(get_content)
+_PROTOCOL = Parameter(
+    "path", "protocol", "The name of a protocol; the answer does not depend on it.", values=tuple(NAMES)
+)
+_MCP_ERRORS = {
+    400: "The message cannot be read, or does not keep the protocol.",
+    401: "The caller is not signed in.",
+    403: "The caller, or the origin of the web page, may not do this.",
+    404: "There is no such method (revision 2026-07-28).",
+    408: "The body arrives too slowly.",
+    413: "The body is too large.",
+    429: "The caller has reached a limit.",
+    500: "An internal error.",
+    503: "A setting is missing or wrong, or the app has no memory for the body now.",
+}
+
 OWN_ROUTES: Mapping[tuple[str, str], Description] = {
     ("POST", "ag-ui"): Description(
         operation="ag_ui",
@@ -151,6 +171,56 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
 
         Only one that is made in the background.
         """,
+    ),
+    ("POST", "mcp"): Description(
+        {
+            200: Answer("The response.", "McpResult | McpError"),
+            202: Answer("A notification was taken."),
+            **{status: Answer(meaning, "McpError") for status, meaning in _MCP_ERRORS.items()},
+        },
+        tag="mcp",
+        visible=False,
+        body="McpMessage",
+        text="""Send a message of the Model Context Protocol.
+
+        Tools for agents: search the documents, read one, ask a question. A tool that fails is a result with isError.
+        """,
+    ),
+    ("GET", "mcp/oauth-protected-resource"): Description(
+        {200: Answer("The metadata.", "McpSignIn")},
+        errors=(NotFound, InternalError, NotConfigured),
+        visible=False,
+        text="""Where users of MCP clients sign in.
+
+        The metadata to which the answer to an MCP client without a token leads, where the app takes tokens of users.
+        """,
+    ),
+    ("GET", "multi-agent-chat/batches/{id}"): replace(
+        description_of(get_run),
+        operation="get_batch",
+        text="""Get the answer of a batch.
+
+        202 until it has ended; then what the request would have been answered with, or the answer's own error.
+        """,
+    ),
+    ("DELETE", "multi-agent-chat/batches/{id}"): replace(
+        description_of(delete_run),
+        operation="delete_batch",
+        text="""Stop a batch and delete it.
+
+        The model's work for it stops within seconds.
+        """,
+    ),
+    ("GET", "{protocol}/content/{*path}"): replace(
+        _content,
+        operation="get_pinned_content",
+        parameters=(
+            Parameter(
+                "path", "protocol", "The name of a protocol; the answer does not depend on it.", values=tuple(NAMES)
+            ),
+            *_content.parameters,
+        ),
+        visible=False,
     ),
 }
 """By method and path."""
