@@ -2,8 +2,8 @@
 
 Each service's plug-in finds the `Reason` of a fault: by HTTP status here, by the classes of `azure.core` in
 `azure_service/asking.py`, by the classes and codes of `openai` in `openai_service/`, by gRPC status in
-`guard/rai/session.py`. From there on one table holds for all: `DEFAULTS` gives each reason its error class and
-sentence, and a service's `ErrorTable` names only what differs for it.
+`guard/rai/session.py`. From there on one table holds for all, `failures.json`: there each reason has its sentence and
+its error, `Unavailable` if none is named, and each service what differs for it. Words in braces are filled in.
 
 A service's own text never gets into an error: it may quote the question, a document or the key.
 """
@@ -11,23 +11,17 @@ A service's own text never gets into an error: it may quote the question, a docu
 import math
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from enum import Enum, auto
+from enum import StrEnum, auto
+from pathlib import Path
 from time import time
 
 import msgspec
 
-from shared.errors import (
-    BadRequest,
-    ContentFiltered,
-    NotConfigured,
-    RateLimited,
-    SwitchboardError,
-    TooSlow,
-    Unavailable,
-)
+from shared import errors
+from shared.errors import RateLimited, SwitchboardError, Unavailable
 
 
-class Reason(Enum):
+class Reason(StrEnum):
     """Why a service gave no result."""
 
     UNREACHABLE = auto()
@@ -68,38 +62,6 @@ class Reason(Enum):
     BROKEN = auto()
     """A fault of the service itself."""
 
-
-DEFAULTS: Mapping[Reason, tuple[type[SwitchboardError], str]] = {
-    Reason.UNREACHABLE: (Unavailable, "{name} cannot be reached. Try again later; if it stays, check {address}."),
-    Reason.UNTRUSTED: (Unavailable, "The certificate of {name} is not trusted: check {address}."),
-    Reason.CUT_OFF: (Unavailable, "{name} broke off. Try again."),
-    Reason.TOO_SLOW: (TooSlow, "{name} took too long. Try again."),
-    Reason.NO_IDENTITY: (
-        Unavailable,
-        "The app cannot sign in to {name}: give it a managed identity, or sign in with `az login` locally.",
-    ),
-    Reason.CREDENTIALS: (Unavailable, "{name} refused this app: check its credentials."),
-    Reason.NOT_THERE: (Unavailable, "There is no {name} at {address}: check it."),
-    Reason.CHANGED: (Unavailable, "{name} has another version of this by now. Try again."),
-    Reason.NOT_AN_ANSWER: (Unavailable, "What is at {address} sent something that is no answer of {name}: check it."),
-    Reason.WRONG_SERVICE: (NotConfigured, "What answers at {address} is not {name}: check {address}."),
-    Reason.NOT_ACCEPTED: (Unavailable, "{name} does not accept what it was sent."),
-    Reason.OVERRIDE: (
-        BadRequest,
-        "The model does not accept this `{param}`: leave it out, or choose another value.",
-    ),
-    Reason.TOO_LONG: (BadRequest, "The conversation is too long for the model. Shorten it or start a new one."),
-    Reason.FILTERED: (ContentFiltered, ContentFiltered().message),
-    Reason.RATE: (RateLimited, "{name} is busy. Try again in {retry_after} seconds."),
-    Reason.QUOTA: (
-        RateLimited,
-        "The quota of the model's service is used up. Try again later; whoever runs the app can raise it.",
-    ),
-    Reason.BUSY: (Unavailable, "{name} has too much to do. Try again later."),
-    Reason.LOADING: (Unavailable, "{name} is still loading the model. Try again in a minute."),
-    Reason.BROKEN: (Unavailable, "{name} has a fault of its own. Try again later."),
-}
-"""The error and the sentence for each reason; the words in braces come from `ErrorTable`."""
 
 RETRIED = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BUSY, Reason.LOADING, Reason.BROKEN})
 """Faults that a second try may mend. A service that is too slow would only get slower."""
@@ -169,7 +131,7 @@ class ServiceFault(Exception):
 
 
 class ErrorTable(msgspec.Struct, frozen=True):
-    """The errors of one service: `DEFAULTS`, but for what is named here."""
+    """The errors of one service: those of all, but for what is named here."""
 
     name: str
     """The service's name, as a sentence begins with it."""
@@ -187,12 +149,36 @@ class ErrorTable(msgspec.Struct, frozen=True):
             fault: What went wrong.
             words: The words for the sentences' own placeholders.
         """
-        kind, sentence = DEFAULTS[fault.reason]
-        kind = self.kinds.get(fault.reason, kind)
+        reason = fault.reason
+        kind = self.kinds.get(reason) or DEFAULTS.kinds.get(reason, Unavailable)
+        sentence = self.sentences.get(reason) or DEFAULTS.sentences[reason]
         retry_after = 10 if fault.retry_after is None else max(1, math.ceil(fault.retry_after))
         given: dict[str, object] = {"name": self.name, "address": self.address, **words}
-        message = self.sentences.get(fault.reason, sentence).format(**given, param=fault.param, retry_after=retry_after)
+        message = sentence.format(**given, param=fault.param, retry_after=retry_after)
         return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
+
+
+class _Said(msgspec.Struct):
+    """What `failures.json` says of a service, or of all: the fields of `ErrorTable`."""
+
+    sentences: dict[Reason, str]
+    kinds: dict[Reason, str] = {}
+    name: str = ""
+    address: str = ""
+
+
+_FAILURES = msgspec.json.decode(Path(__file__).with_name("failures.json").read_bytes(), type=dict[str, _Said])
+
+
+def errors_of(service: str) -> ErrorTable:
+    """Return the table of a service of `failures.json`."""
+    said = _FAILURES[service]
+    kinds = {reason: getattr(errors, kind) for reason, kind in said.kinds.items()}
+    return ErrorTable(said.name, said.address, said.sentences, kinds)
+
+
+DEFAULTS = errors_of("all")
+"""The sentence for each reason, and its error where it is not `Unavailable`."""
 
 
 LONGEST_RETRY_AFTER = 3600.0

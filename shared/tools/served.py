@@ -13,7 +13,7 @@ import msgspec
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, RequestContext
-from shared.outbound.faults import ErrorTable, Fault, Reason, ServiceFault
+from shared.outbound.faults import Fault, Reason, ServiceFault, errors_of
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 from shared.tools.arguments import for_models, problem_in
 from shared.tools.definitions import function_name
@@ -251,7 +251,7 @@ class Served:
             return ToolResult(f"Error: {self._sentence(fault)}{known}", is_error=True)
 
     def _sentence(self, fault: Fault) -> str:
-        return ErrorTable(f"The server of {self.name}", "its entry in AGENTS_FILE", _SENTENCES).error(fault).message
+        return replace(errors_of("tool server"), name=f"The server of {self.name}").error(fault).message
 
 
 def _is_shallow(value: Json, levels: int) -> bool:
@@ -269,13 +269,5 @@ def _fault_of(exc: Exception) -> Fault:
     return Fault(Reason.TOO_SLOW if isinstance(exc, TimeoutError) else Reason.NOT_AN_ANSWER)
 
 
-_SENTENCES = {
-    Reason.NO_IDENTITY: "{name} needs a token, and there is none: it is called with the app's identity, or for a "
-    "caller who is signed in and may use it.",
-    Reason.NOT_THERE: "{name} is not there. Check {address}.",
-    Reason.NOT_AN_ANSWER: "{name} sent something that is no answer, or too long.",
-    Reason.WRONG_SERVICE: "{name} speaks no revision of MCP that this app knows.",
-}
-"""What is said otherwise of these servers than of other services."""
 _MAY_HAVE_RUN = frozenset({Reason.CUT_OFF, Reason.TOO_SLOW, Reason.NOT_AN_ANSWER, Reason.BROKEN})
 """Faults after which a call may have had its effect."""

@@ -11,11 +11,11 @@ import grpc.aio
 from grpc import StatusCode
 
 from shared.chat_types import RequestContext
-from shared.errors import BadRequest, NotConfigured, SwitchboardError, TooLarge
+from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.guard import AnalysisResult, Buffer, Completion, SafetyEvent
 from shared.guard.clearance import MOST_NAMED, Coverage
 from shared.guard.rai.wire import ClientMessage, Commit, MalformedMessage, decode_response, encode_request
-from shared.outbound.faults import ErrorTable, Fault, Reason
+from shared.outbound.faults import Fault, Reason, errors_of
 
 _log = logging.getLogger("switchboard.rai")
 
@@ -24,41 +24,8 @@ LARGEST_MESSAGE = 4 * 1024 * 1024
 _STATUS_SECONDS = 0.5
 """Time to wait for the status of a stream that has ended."""
 
-ERRORS = ErrorTable(
-    "The safety service",
-    "RAI_ENDPOINT and the network",
-    {
-        Reason.UNTRUSTED: (
-            "{name} has a certificate that is not trusted: check the host in RAI_ENDPOINT, or name the certificates of "
-            "its authority in GRPC_DEFAULT_SSL_ROOTS_FILE_PATH."
-        ),
-        Reason.BUSY: (
-            "{name} is full: it takes no analysis beside those that it has. Try again later, or have it take more."
-        ),
-        Reason.TOO_SLOW: "{name} took too long. Try again later.",
-        Reason.CUT_OFF: "{name} ended the analysis early. Try again later.",
-        Reason.NOT_AN_ANSWER: (
-            "{name} sent something that is no result of an analysis. If it stays, check RAI_ENDPOINT, and that the "
-            "app has the service's own rai.proto (docs/safety.md)."
-        ),
-        Reason.NO_IDENTITY: (
-            "The app cannot sign in to the safety service: give it a managed identity, or sign in with `az login` "
-            "locally. A service without Microsoft Entra ID takes RAI_TOKEN."
-        ),
-        Reason.CREDENTIALS: (
-            "{name} refused this app: check RAI_TOKEN, or that the app's identity has the role 'Cognitive Services "
-            "User' on the resource of RAI_ENDPOINT."
-        ),
-        Reason.NOT_ACCEPTED: (
-            "{name} does not accept what it was sent: check the payload, and the policy that RAI_POLICY names."
-        ),
-        Reason.NOT_THERE: "{name} knows no such policy: check RAI_POLICY.",
-        Reason.WRONG_SERVICE: "What answers at RAI_ENDPOINT is not the RAI service: check RAI_ENDPOINT.",
-    },
-    {Reason.NOT_ACCEPTED: BadRequest, Reason.NOT_THERE: NotConfigured},
-)
-"""Messages and error classes that differ from `outbound.faults.DEFAULTS`. The service's own text is never shown: it may
-quote what was analysed."""
+ERRORS = errors_of("safety")
+"""The service's own text is never shown: it may quote what was analysed."""
 
 REASONS: Mapping[StatusCode, Reason] = {
     # The service reports success although the analysis is not complete.

@@ -1,6 +1,7 @@
 """Azure's AI services: Content Safety, Vision, Document Intelligence. Imports `azure.core`: import it late."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import replace
 from typing import Any
 
 from azure.core import AsyncPipelineClient
@@ -9,26 +10,11 @@ from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, Azure
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import SecretStr
 
-from shared.errors import BadRequest
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.asking import ask
 from shared.outbound.azure_service.signing_in import AI_SERVICES, close, credential_of
 from shared.outbound.azure_service.transport import client_options
-from shared.outbound.faults import ErrorTable, Reason
-
-SENTENCES = {
-    Reason.NO_IDENTITY: (
-        "The app cannot sign in to {name}: give it a managed identity with the role 'Cognitive Services User', "
-        "sign in with `az login` locally, or set {settings}_API_KEY."
-    ),
-    Reason.CREDENTIALS: (
-        "{name} refused this app: check {settings}_API_KEY, or give the app's identity the role 'Cognitive Services "
-        "User'."
-    ),
-    Reason.NOT_AN_ANSWER: "What is at {address} sent something that is no result of {name}.",
-    Reason.NOT_ACCEPTED: "{name} does not accept {sent}.",
-}
-"""What these services say differently from `faults.DEFAULTS`."""
+from shared.outbound.faults import errors_of
 
 _POLICY = RetryPolicy(retries=3, first_backoff=0.25)
 
@@ -44,7 +30,7 @@ class AIService:
     """
 
     def __init__(self, name: str, settings: str, sent: str, policy: RetryPolicy = _POLICY) -> None:
-        self._errors = ErrorTable(name, f"{settings}_ENDPOINT", SENTENCES, {Reason.NOT_ACCEPTED: BadRequest})
+        self._errors = replace(errors_of("azure ai"), name=name, address=f"{settings}_ENDPOINT")
         self._words = {"settings": settings, "sent": sent}
         self._policy = policy
 

@@ -14,73 +14,17 @@ from shared.errors import NotConfigured
 from shared.outbound.asking import translated
 from shared.outbound.azure_service.asking import STORAGE
 from shared.outbound.azure_service.signing_in import app_identity, close
-from shared.outbound.faults import ErrorTable, Reason
+from shared.outbound.faults import ErrorTable, errors_of
 
 if TYPE_CHECKING:
     from azure.data.tables import TableEntity
     from azure.data.tables.aio import TableClient
 
-_FAILING = (
-    Reason.CUT_OFF,
-    Reason.NOT_AN_ANSWER,
-    Reason.NOT_ACCEPTED,
-    Reason.BUSY,
-    Reason.BROKEN,
-)
-"""Reasons for which there is nothing better to do than to try again."""
-
-_BLOBS_NOT_ALLOWED = (
-    "The app may not use the container of documents. Give its identity the role 'Storage Blob Data Reader', or "
-    "'Storage Blob Data Contributor' to write, or set the right key; and let its network in."
-)
-_DOCUMENT_CHANGED = "The document was changed while it was read. Try again."
-BLOBS = ErrorTable(
-    "The storage account of the documents",
-    "CONTENT_STORAGE or CONTENT_STORAGE__blobServiceUri",
-    {
-        **dict.fromkeys(_FAILING, "{name} failed. Try again in a moment."),
-        Reason.UNREACHABLE: "{name} cannot be reached. Check {address}.",
-        Reason.TOO_SLOW: "{name} does not answer in time. Try again in a moment.",
-        Reason.NO_IDENTITY: _BLOBS_NOT_ALLOWED,
-        Reason.CREDENTIALS: _BLOBS_NOT_ALLOWED,
-        Reason.NOT_THERE: _DOCUMENT_CHANGED,
-        Reason.CHANGED: _DOCUMENT_CHANGED,
-    },
-)
+BLOBS = errors_of("documents")
 """The container of documents."""
-
-_OWN_NOT_ALLOWED = (
-    "The app may not use its own storage account. Give its identity the roles 'Storage Blob Data Owner' and 'Storage "
-    "Queue Data Contributor', or set the right key; and let its network in."
-)
-OWN = ErrorTable(
-    "The app's own storage account",
-    "AzureWebJobsStorage",
-    {
-        **dict.fromkeys((*_FAILING, Reason.NOT_THERE, Reason.CHANGED), "{name} failed. Try again in a moment."),
-        Reason.UNREACHABLE: "{name} cannot be reached. Check {address}.",
-        Reason.TOO_SLOW: "{name} does not answer in time. Try again in a moment.",
-        Reason.NO_IDENTITY: _OWN_NOT_ALLOWED,
-        Reason.CREDENTIALS: _OWN_NOT_ALLOWED,
-    },
-)
+OWN = errors_of("own storage")
 """The blobs and queues of batches."""
-
-_TABLE_NOT_ALLOWED = (
-    "The app may not use the history's table. Give it the role 'Storage Table Data Contributor', or the right key."
-)
-TABLES = ErrorTable(
-    "The table of the chat history",
-    "AzureWebJobsStorage",
-    {
-        **dict.fromkeys((*_FAILING, Reason.NOT_THERE, Reason.CHANGED), "{name} failed. Try again in a moment."),
-        Reason.UNREACHABLE: "{name} cannot be reached. Check {address}.",
-        Reason.CUT_OFF: "{name} does not answer. Try again in a moment.",
-        Reason.TOO_SLOW: "{name} does not answer. Try again in a moment.",
-        Reason.NO_IDENTITY: _TABLE_NOT_ALLOWED,
-        Reason.CREDENTIALS: _TABLE_NOT_ALLOWED,
-    },
-)
+TABLES = errors_of("history")
 """The table of the history."""
 
 

@@ -7,37 +7,11 @@ import re
 from collections.abc import Mapping
 
 from shared.chat_types import Json
-from shared.errors import BadRequest, SwitchboardError, Unavailable
-from shared.outbound.faults import BY_STATUS, ErrorTable, Fault, Reason
+from shared.errors import SwitchboardError, Unavailable
+from shared.outbound.faults import BY_STATUS, Fault, Reason, errors_of
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 
-ERRORS = ErrorTable(
-    "The model's service",
-    "the address",
-    {
-        Reason.CUT_OFF: "The model's answer was cut off. Try again.",
-        Reason.NOT_AN_ANSWER: "{name} sent something that is no answer of a model. If it stays, check {setting}.",
-        Reason.TOO_LONG: (
-            "The conversation with its sources is too long for the model. Shorten it or start a new one; whoever runs "
-            "the app can lower CHAT_SOURCE_TOKENS."
-        ),
-        Reason.TOO_SLOW: (
-            "The model took too long to answer. Try again; whoever runs the app can lower CHAT_SOURCE_TOKENS, so that "
-            "the model has less to read, or raise CHAT_DEADLINE_SECONDS."
-        ),
-        Reason.NO_IDENTITY: (
-            "The app cannot sign in to Azure OpenAI: give it a managed identity, sign in with `az login` locally, or "
-            "set AZURE_OPENAI_API_KEY."
-        ),
-        Reason.CREDENTIALS: "{name} refused this app's credentials: check {credential_advice}.",
-        Reason.NOT_THERE: "{name} knows no such model: check {model_setting}, and {setting}.",
-        Reason.NOT_ACCEPTED: (
-            "{name} does not accept this kind of request: check that {model_setting} names a fitting model."
-        ),
-    },
-    {Reason.NOT_ACCEPTED: BadRequest},  # no status after which clients ask the same again
-)
-"""What differs from `faults.DEFAULTS`."""
+ERRORS = errors_of("model")
 
 STATUSES: Mapping[int, Reason] = {
     **BY_STATUS,

@@ -8,12 +8,12 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 from pydantic import SecretStr
 
-from shared.errors import NotConfigured, SwitchboardError
+from shared.errors import SwitchboardError
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.asking import ask
 from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.outbound.azure_service.transport import client_options
-from shared.outbound.faults import ErrorTable, Fault, Reason
+from shared.outbound.faults import Fault, errors_of
 from shared.settings import Settings
 
 
@@ -33,29 +33,7 @@ LOOK = Right("Reader", "an admin key")
 MANAGE = Right("Search Service Contributor", "an admin key")
 
 
-ERRORS = ErrorTable(
-    "Azure AI Search",
-    "AZURE_SEARCH_ENDPOINT and the network",
-    {
-        Reason.NO_IDENTITY: (
-            "The app cannot sign in to {name}: give it a managed identity, sign in with `az login` locally, or set "
-            "AZURE_SEARCH_API_KEY."
-        ),
-        Reason.CREDENTIALS: "{name} refused this app: {credential_advice}.",
-        Reason.NOT_THERE: "{name} has no index '{index}' (AZURE_SEARCH_INDEX).",
-        Reason.NOT_AN_ANSWER: (
-            "What is at AZURE_SEARCH_ENDPOINT sent something that is no answer of {name}: check it."
-        ),
-        Reason.NOT_ACCEPTED: (
-            "{name} does not accept what it was asked: check that AZURE_SEARCH_INDEX has the fields that "
-            "AZURE_SEARCH_FIELDS names and vectors of the embedding model that is configured here, and a semantic "
-            "configuration."
-        ),
-        Reason.BUSY: "{name} has too much to do. Try again later; if it stays, add replicas.",
-    },
-    dict.fromkeys((Reason.NO_IDENTITY, Reason.CREDENTIALS, Reason.NOT_THERE, Reason.NOT_ACCEPTED), NotConfigured),
-)
-"""Messages and error classes that differ from `outbound.faults.DEFAULTS`."""
+ERRORS = errors_of("search")
 
 
 def error_of(fault: Fault, right: Right, index: str, *, has_key: bool) -> SwitchboardError:
