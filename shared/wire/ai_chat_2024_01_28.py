@@ -17,13 +17,7 @@ from shared.errors import BadRequest, SwitchboardError, error_text
 from shared.wire.ai_chat_records import AiChatEncoder
 from shared.wire.chat_body import parse_chat
 from shared.wire.consent import in_words
-from shared.wire.context import (
-    answer_context,
-    filtered_context,
-    finished_context,
-    takes_plain_images,
-    usage_json,
-)
+from shared.wire.context import answer_context, filtered_context, finished_context, takes_plain_images, usage_json
 from shared.wire.framing import NDJSON, encode_json
 from shared.wire.protocol import QUESTION, Protocol, Record
 

@@ -16,15 +16,7 @@ from shared.core.fold import Answer, notice_of
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.openai_parts import (
-    citations,
-    error_keys,
-    error_object,
-    gathered,
-    joined,
-    said,
-    sources_context,
-)
+from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, attached, parse
 from shared.wire.openai_responses_references import completed

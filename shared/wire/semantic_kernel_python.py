@@ -10,10 +10,7 @@ from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.events import CompletionStarted, FilterAnnotation, Finished, OpenCall, ToolEnded, Usage
 from shared.wire.consent import cut_arguments, cut_text, in_words
-from shared.wire.context import (
-    answer_context,
-    filtered_context,
-)
+from shared.wire.context import answer_context, filtered_context
 from shared.wire.framing import SSE
 from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record
