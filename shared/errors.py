@@ -60,6 +60,11 @@ class SwitchboardError(Exception):
     status: ClassVar[int]
     code: ClassVar[str]
 
+    def __init_subclass__(cls, *, status: int | None = None, code: str | None = None) -> None:
+        """Give a kind of errors its status, if it has another than its base, and its code."""
+        cls.status = status or cls.status
+        cls.code = code or cls.code
+
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
@@ -71,17 +76,12 @@ def without_frames(error: SwitchboardError) -> SwitchboardError:
     return error
 
 
-class BadRequest(SwitchboardError):
+class BadRequest(SwitchboardError, status=400, code="bad_request"):
     """The request is malformed, or asks for something that is not possible."""
 
-    status = 400
-    code = "bad_request"
 
-
-class ContentFiltered(BadRequest):
+class ContentFiltered(BadRequest, code="content_filter"):
     """The model's service or the safety service refused the prompt or the answer."""
-
-    code = "content_filter"
 
     def __init__(
         self,
@@ -101,11 +101,8 @@ FILTERED_ANSWER = "The content filter of the model's service ended the answer he
 """The message of a `ContentFiltered` after a part of the answer."""
 
 
-class NotSignedIn(SwitchboardError):
+class NotSignedIn(SwitchboardError, status=401, code="unauthorized"):
     """The request needs a signed-in user."""
-
-    status = 401
-    code = "unauthorized"
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
         super().__init__(message)
@@ -113,87 +110,54 @@ class NotSignedIn(SwitchboardError):
         """Whether the request carries credentials that are not valid."""
 
 
-class NotAllowed(SwitchboardError):
+class NotAllowed(SwitchboardError, status=403, code="forbidden"):
     """The caller is known and may not do this."""
 
-    status = 403
-    code = "forbidden"
 
-
-class NotFound(SwitchboardError):
+class NotFound(SwitchboardError, status=404, code="not_found"):
     """The thing does not exist, or the caller may not see it."""
 
-    status = 404
-    code = "not_found"
 
-
-class TooSlowBody(SwitchboardError):
+class TooSlowBody(SwitchboardError, status=408, code="request_timeout"):
     """The body of the request arrives too slowly."""
 
-    status = 408
-    code = "request_timeout"
 
-
-class AlreadyThere(SwitchboardError):
+class AlreadyThere(SwitchboardError, status=409, code="already_there"):
     """There is another version of a document than the one that the request was checked against."""
 
-    status = 409
-    code = "already_there"
 
-
-class Decided(SwitchboardError):
+class Decided(SwitchboardError, status=409, code="conflict"):
     """An approval is not open any more, and what was decided is not what this answer says."""
 
-    status = 409
-    code = "conflict"
 
-
-class Stopped(SwitchboardError):
+class Stopped(SwitchboardError, status=409, code="stopped"):
     """The answer was stopped on request."""
-
-    status = 409
-    code = "stopped"
 
     def __init__(self, message: str = "This answer was stopped. What came of it is kept.") -> None:
         super().__init__(message)
 
 
-class BegunAnew(SwitchboardError):
+class BegunAnew(SwitchboardError, status=410, code="begun_anew"):
     """An answer that was cut off begins anew with other words than its reader has seen."""
-
-    status = 410
-    code = "begun_anew"
 
     def __init__(self) -> None:
         super().__init__("The answer was interrupted, and begins anew: read it again from its beginning.")
 
 
-class TooLarge(SwitchboardError):
+class TooLarge(SwitchboardError, status=413, code="too_large"):
     """The request is over a size limit."""
 
-    status = 413
-    code = "too_large"
 
-
-class Unreadable(SwitchboardError):
+class Unreadable(SwitchboardError, status=422, code="unreadable"):
     """A document that cannot be indexed: it is damaged, protected, too large, or holds no text."""
 
-    status = 422
-    code = "unreadable"
 
-
-class KeyReused(SwitchboardError):
+class KeyReused(SwitchboardError, status=422, code="key_reused"):
     """An idempotency key came again with another request."""
 
-    status = 422
-    code = "key_reused"
 
-
-class RateLimited(SwitchboardError):
+class RateLimited(SwitchboardError, status=429, code="rate_limited"):
     """A caller has used up a limit, or a service that the answer needs refuses more requests for now."""
-
-    status = 429
-    code = "rate_limited"
 
     def __init__(self, message: str, *, retry_after: int = 10) -> None:
         super().__init__(message)
@@ -201,33 +165,23 @@ class RateLimited(SwitchboardError):
         """Whole seconds to wait, at least 1."""
 
 
-class InternalError(SwitchboardError):
+class InternalError(SwitchboardError, status=500, code="internal_error"):
     """An unexpected exception in this app."""
-
-    status = 500
-    code = "internal_error"
 
     def __init__(self, message: str = "The request failed on our side. Try again, and report it if it stays.") -> None:
         super().__init__(message)
 
 
-class Unavailable(SwitchboardError):
+class Unavailable(SwitchboardError, status=503, code="unavailable"):
     """A service that the answer needs cannot be reached or does not work."""
 
-    status = 503
-    code = "unavailable"
 
-
-class NotConfigured(Unavailable):
+class NotConfigured(Unavailable, code="not_configured"):
     """A setting is missing or wrong; the message names it and what it accepts."""
 
-    code = "not_configured"
 
-
-class Overloaded(Unavailable):
+class Overloaded(Unavailable, code="overloaded"):
     """This app works on as much as its memory has room for."""
-
-    code = "overloaded"
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)
@@ -235,8 +189,5 @@ class Overloaded(Unavailable):
         """Whole seconds to wait, at least 1."""
 
 
-class TooSlow(SwitchboardError):
+class TooSlow(SwitchboardError, status=504, code="timeout"):
     """A service did not answer in time."""
-
-    status = 504
-    code = "timeout"
