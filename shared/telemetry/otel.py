@@ -64,12 +64,47 @@ class OtelTracing:
             ) from exc
         return cls(provider.get_tracer("switchboard"), model, metrics, content=settings.telemetry_content)
 
-    def turn(
+    async def turn(
         self, events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, workflow: str
     ) -> AsyncGenerator[ChatEvent]:
-        """Pass on a turn's events; see `turns.traced_turn`."""
-        model, content = self._model, self._content
-        return traced_turn(events, request, context, workflow, tracer=self._tracer, model=model, content=content)
+        """Pass on a turn's events as they come, and record them in a span; see `Tracing.turn`.
+
+        The span names the app's model, unless an agent has another. It ends with the last event, when the trigger has
+        long returned. It is the current span of the task that runs the turn, so tasks that the turn starts inherit it.
+        It stays current between two events: that task does nothing else, and to set and reset it for each event would
+        cost as much as everything else that is done with a token.
+        """
+        parent = callers_trace(context)
+        span = self._tracer.start_span(
+            f"invoke_workflow {workflow}",
+            parent,
+            attributes={
+                names.OPERATION: "invoke_workflow",
+                names.WORKFLOW: workflow,
+                names.REQUEST_MODEL: self._model.name,
+                names.INVOCATION: context.invocation_id,
+                names.PROTOCOL: context.protocol,
+                **({names.PROVIDER: self._model.provider} if self._model.provider else {}),
+                **({names.CALLER: context.caller.key} if context.caller.key else {}),
+            },
+        )
+        if request.chat.conversation_id and _UUID.fullmatch(request.chat.conversation_id):
+            span.set_attribute(names.CONVERSATION, request.chat.conversation_id)
+        recorder = _TurnRecorder(span, request, is_team=workflow == "team", content=self._content)
+        outside = get_current()
+        attach(trace.set_span_in_context(span, parent))
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    recorder.record(event)
+                    yield event
+        except BaseException as error:
+            if not recorder.is_over:
+                failed(span, error, context.deadline)
+            raise
+        finally:
+            attach(outside)
+            recorder.end()
 
     @contextmanager
     def agent(self, name: str) -> Generator[RecordMessage]:
@@ -127,56 +162,6 @@ class OtelTracing:
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """Ids of our conversations. Other ids come from the caller and may hold anything, so they are not recorded."""
-
-
-async def traced_turn(
-    turn: AsyncGenerator[events.ChatEvent],
-    request: ChatRequest,
-    context: RequestContext,
-    workflow: str,
-    *,
-    tracer: Tracer,
-    model: Peer,
-    content: bool,
-) -> AsyncGenerator[events.ChatEvent]:
-    """Pass on a turn's events as they come, and record them in a span; see `Tracing.turn`.
-
-    The span names `model`, unless an agent has another, and has texts if `content` is set. It ends with the last event,
-    when the trigger has long returned. It is the current span of the task that runs the turn, so tasks that the turn
-    starts inherit it. It stays current between two events: that task does nothing else, and to set and reset it for
-    each event would cost as much as everything else that is done with a token.
-    """
-    parent = callers_trace(context)
-    span = tracer.start_span(
-        f"invoke_workflow {workflow}",
-        parent,
-        attributes={
-            names.OPERATION: "invoke_workflow",
-            names.WORKFLOW: workflow,
-            names.REQUEST_MODEL: model.name,
-            names.INVOCATION: context.invocation_id,
-            names.PROTOCOL: context.protocol,
-            **({names.PROVIDER: model.provider} if model.provider else {}),
-            **({names.CALLER: context.caller.key} if context.caller.key else {}),
-        },
-    )
-    if request.chat.conversation_id and _UUID.fullmatch(request.chat.conversation_id):
-        span.set_attribute(names.CONVERSATION, request.chat.conversation_id)
-    recorder = _TurnRecorder(span, request, is_team=workflow == "team", content=content)
-    outside = get_current()
-    attach(trace.set_span_in_context(span, parent))
-    try:
-        async with aclosing(turn):
-            async for event in turn:
-                recorder.record(event)
-                yield event
-    except BaseException as error:
-        if not recorder.is_over:
-            failed(span, error, context.deadline)
-        raise
-    finally:
-        attach(outside)
-        recorder.end()
 
 
 class _TurnRecorder(AnswerRecorder):

@@ -13,7 +13,6 @@ from unicodedata import normalize
 from weakref import WeakValueDictionary
 
 import msgspec
-from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -239,12 +238,6 @@ async def _delete(name: str, document: StoredDocument | None, target: "Target") 
         raise conflict(document)
 
 
-class DemoFileBody(BaseModel):
-    """The document that is deleted."""
-
-    filename: str = Field(description="Its name, as the list has it.")
-
-
 _of_demo = partial(Description, parameters=(DEMO_PROTOCOL,), tag="documents", visible=False)
 
 
@@ -282,7 +275,7 @@ async def demo_list_uploaded(call: Call) -> Response:
     _of_demo(
         {200: Answer("It is deleted.", "DemoMessage")},
         errors=(NotFound, *BODY_ERRORS, AlreadyThere),
-        body=DemoFileBody,
+        body="DemoFileBody",
     )
 )
 @checked_first(_require_demo_and_offered)

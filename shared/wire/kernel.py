@@ -18,8 +18,6 @@ from shared.wire.context_encoder import ContextEncoder
 from shared.wire.json_file import SentFile, attached_files
 from shared.wire.protocol import Record
 
-"""The shapes in which a client may send a message back, beside that of all protocols."""
-
 
 def parse_kernel_chat(body: Mapping[str, Json], *conversation_keys: str) -> ChatRequest:
     """Validate a body and turn it into a request.

@@ -16,32 +16,19 @@ _MAX_CACHED_WORDS = 16_384
 """Words whose languages are cached."""
 
 
-def _spelled(listed: str) -> frozenset[str]:
-    return frozenset(spelled(word) for word in listed.split())
-
-
-def _listed() -> dict[str, frozenset[str]]:
-    """Read the lists: a language's code with a colon, then its words, then an empty line."""
-    text = Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8")
+def _listed(file: str) -> dict[str, frozenset[str]]:
+    """Read the lists of a file: a name with a colon, such as a language's code, then the words, then an empty line."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
     parts = (part.partition(":") for part in text.split("\n\n"))
-    return {language: _spelled(listed) for language, _, listed in parts}
+    return {name: frozenset(map(spelled, listed.split())) for name, _, listed in parts}
 
 
-STOP_WORDS = _listed()
+STOP_WORDS = _listed("stop_words.txt")
 """The stop words of each language, in small letters, by the language's code (ISO 639-1)."""
-ASKING = _spelled("""
-document documents file page happen happens know say says said tell explain describe information info much many long
-often far high big old large dokument dokumente dokumenten datei seite passiert wissen steht stehen sagen sagt erklären
-erkläre informationen lange lang oft hoch weit groß gilt gelten thema beim mehr
-""")
-"""Question words in both languages that an answer need not contain, such as 'how long' and 'explain'."""
-
-LIGHT = _spelled("""
-allow allowed apply ask bring change choose cost costs cover covered covers eligible entitled include included includes
-mean means need needed offer offered offers paid pay pays possible provide provided receive send start take use used
-work works anspruch beantrage beantragen bekomme bekommen bekommt bezahlt brauche brauchen dauert erhalte erhalten
-kostet möglich nehme nehmen übernimmt zahlt
-""")
+_BOTH = _listed("light_words.txt")
+ASKING = _BOTH["asking"]
+"""Question words in English and German that an answer need not contain, such as 'how long' and 'explain'."""
+LIGHT = _BOTH["light"]
 """Words in both languages that say little about a question's subject. An answer may use others in their place."""
 
 

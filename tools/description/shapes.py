@@ -980,3 +980,9 @@ class Run(TypedDict):
     created: Time
     messages: Annotated[list[Any], Field(description="The agents' messages so far, in the protocol of the request.")]
     approvals: NotRequired[Annotated[list[Approval], Field(description="With `waiting`: the calls to decide about.")]]
+
+
+class DemoFileBody(TypedDict):
+    """The document that is deleted."""
+
+    filename: Annotated[str, Field(description="Its name, as the list has it.")]

@@ -71,8 +71,7 @@ class ExtractiveModel:
         for word in (shown := every[: request.max_tokens]):
             yield ModelText(word)
             await asyncio.sleep(0)  # lets other tasks run between two words
-        reason = "length" if len(shown) < len(every) else "stop"
-        yield ModelFinished(reason, Usage(0, 0), answer_kind=kind)
+        yield ModelFinished("length" if len(shown) < len(every) else "stop", Usage(0, 0), answer_kind=kind)
 
     async def check(self) -> PartHealth:
         """Report the model as usable, and state in the detail that it is not a language model."""

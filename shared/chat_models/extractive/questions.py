@@ -55,7 +55,6 @@ _AUXILIARY = re.compile(
 
 _MOST_FOLLOWUPS = 3
 """Maximum number of follow-up questions."""
-
 _QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_TOPIC = 6
 """Characters of a name or a word that can be a topic."""

@@ -41,16 +41,14 @@ class Sayings(NamedTuple):
     """Introduces titles of documents that can be asked about."""
     by_meaning: str
     """Says what finds documents in another language than the question's."""
-    nothing_to_add: str = "I found nothing to add to that."
-    no_documents: str = "I cannot answer that: I have no documents to look it up in."
-    only_quotes_files: str = (
-        "Of attached files, the built-in model only quotes sentences that have words of the question. To have files "
-        "explained or summed up, set up a language model."
-    )
+    nothing_to_add: str
+    no_documents: str
+    only_quotes_files: str
 
 
 _LINES = Path(__file__).with_name("sayings.txt").read_text(encoding="utf-8").splitlines()
-SAYINGS = {language: Sayings(*said) for language, *said in (line.split("|") for line in _LINES)}
+_SAID = {language: said for language, *said in (line.split("|") for line in _LINES)}
+SAYINGS = {language: Sayings(*said, *_SAID["en"][len(said) :]) for language, said in _SAID.items()}
 """By language: the first part of a BCP 47 tag."""
 _SAME = {"nb": "no", "nn": "no"}
 GREETINGS = {spelled(word): language for language, said in SAYINGS.items() for word in said.greetings.split()}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import batched, pairwise, zip_longest
+from pathlib import Path
 
 import apsw.unicode
 
@@ -51,13 +52,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 The text may come from a caller's file, and matching blocks the process. No pattern may take quadratic time: none
 searches the rest of the text from each position where it could begin."""
 
-_ABBREVIATIONS = frozenset(
-    words("""
-abb abs abt anm approx apr art aug bzgl bzw ca cf dec dept dez dipl dr eg evtl exkl feb fig ff fr geb gem ggf hr incl
-inkl ing insb jan jul jun kap lt mio mr mrd mrs ms nov nr okt oct pos pp prof sec sep sept sog st str tel vgl vol vs zb
-zzgl
-""")
-)
+_ABBREVIATIONS = frozenset(words(Path(__file__).with_name("abbreviations.txt").read_text(encoding="utf-8")))
 """Abbreviations in lower case, without their full stop; none that often ends a sentence, as `etc.` does. Single letters
 count too: `z. B.`, `e. g.`, initials."""
 
