@@ -15,7 +15,8 @@ from shared.chat_types import Json
 from shared.wire.table import NAMES, PROTOCOLS
 from tests.app.conftest import hosted
 from tests.app.test_from_documents_to_answers import index
-from tests.description.test_documents import indexed
+from tests.description.documents import OPENAPI
+from tests.description.test_documents import indexed, operations
 from tests.local.running_host import REPOSITORY, RunningHost
 
 ON_ONE_LOOP = pytest.mark.asyncio(loop_scope="session")
@@ -189,3 +190,18 @@ async def test_what_the_safety_service_says_is_told_once_there_is_one(
         ]
     assert json.loads(of_a_text)["blocked"]
     assert b"END_REASON_END_OF_STREAM" in of_a_conversation
+
+
+@ON_ONE_LOOP
+async def test_each_example_of_the_openapi_document_can_be_sent_as_it_stands(
+    host: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    """Postman and others fill a request with it. What it names, such as a call or an answer, need not exist here."""
+    for path, method, operation in operations(OPENAPI):
+        if "requestBody" in operation:
+            url = host.url + re.sub(r"\{.*?\}", lambda one: "ai-chat" if one[0] == "{protocol}" else "0" * 32, path)
+            example = operation["requestBody"]["content"]["application/json"]["example"]
+            async with http.request(method, url, json=example) as response:
+                answer = await response.text()
+            missing = "rai" in path or "{" in path or operation["operationId"] in {"give_feedback", "take_activity"}
+            assert response.ok or (missing and response.status in {404, 503}), (path, answer)

@@ -5,7 +5,7 @@ import runpy
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from openapi_spec_validator import validate
@@ -120,6 +120,16 @@ def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[
         assert protocol.example == (request.get("example") or request["examples"][0])
 
 
+@DOCUMENTS
+def test_generated_classes_of_csharp_can_have_all_properties_and_bounds(document: dict[str, Any]) -> None:
+    for found in walk(document):
+        if isinstance(found.get("properties"), dict):
+            names = [name.lower() for name in cast("dict[str, Json]", found["properties"])]
+            assert len(set(names)) == len(names)
+        for bound in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+            assert -(2**63) <= (found.get(bound) or 0) < 2**63
+
+
 def test_every_protocol_has_a_tag() -> None:
     assert set(PROTOCOLS) <= {tag["name"] for tag in OPENAPI["tags"]}
 
@@ -205,7 +215,10 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     playground = {"/docs", "/playground/{digest}/{path}", "/playground/begin", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
     responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel", "/v1/responses/{id}/input_items"}
-    assert hidden == streams | page | mcp | playground | documents | {"/ag-ui", "/messages", *responses}
+    always = {path for path, _ in indexed() if path.startswith(("/ag-ui", "/ai-sdk"))}
+    assert hidden == streams | page | mcp | playground | documents | responses | always | {"/messages"}
+    for path, _, operation in operations(SWAGGER):
+        assert operation.get("produces") != ["text/event-stream"] or path in hidden
     assert "x-ms-visibility" not in SWAGGER["paths"]["/content/{path}"]["get"]
 
 

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, built from the table of routes, the table of protocols and the errors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import replace
 from inspect import cleandoc
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import Field
 
+from shared.chat_types import Json
 from shared.errors import (
     InternalError,
     NotConfigured,
@@ -72,6 +73,22 @@ RUN_PARAMETERS = (
     ),
 )
 """Headers of a request that may be answered later."""
+
+
+_TEXT: Json = {"text": "Is this text harmless?"}
+EXAMPLES: Mapping[str, Json] = {
+    "decide_approval": {"approved": True},
+    "start_chat": {"title": "Dental care"},
+    "update_chat": {"messages": [{"id": "m1", "role": "user", "content": "What does dental care cost?"}]},
+    "give_feedback": {"answer_id": "the answer_id of an answer", "rating": "up"},
+    "keep_demo_chat": {"id": "00000000-0000-8000-8000-000000000000", "answers": [["Hello", {"output_text": "Hi"}]]},
+    "demo_delete_uploaded": {"filename": "plan.pdf"},
+    "take_activity": {"type": "message", "id": "1", "channelId": "msteams", "text": "What does dental care cost?"},
+    "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    "analyze_safety": _TEXT,
+    "analyze_safety_stream": _TEXT,
+}
+"""A body that can be sent as it stands, by the operation's id; a protocol has one of its own."""
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -218,7 +235,8 @@ def _plain_operation(one: Operation, schemas: Schemas) -> Schema:
     answers = {str(status): _plain_answer(answer, schemas, protocol) for status, answer in about.answers.items()}
     more: Schema = {"parameters": _parameters(about.parameters, schemas)} if about.parameters else {}
     if about.body:
-        more["requestBody"] = {"required": True, "content": {JSON_TYPE: {"schema": schemas.of(about.body)}}}
+        content = {JSON_TYPE: {"schema": schemas.of(about.body), "example": EXAMPLES[one.id]}}
+        more["requestBody"] = {"required": True, "content": content}
     title, _ = _texts(about)
     return _about(about, one.id, about.tag, title) | more | {"responses": errors | answers}
 
@@ -268,7 +286,8 @@ def _chat_operation(
         tag = protocols[0].name
         operation, title = f"{operation}_{tag.replace('-', '_')}", f"{title} in {SHAPES[tag].title}"
     about = _about(one.about, operation, tag, f"{title} {'' if one.is_pinned else question.bare}".rstrip())
-    body: Schema = {JSON_TYPE: {"schema": any_of(ref(f"{prefix_of(protocol)}Request") for protocol in protocols)}}
+    schema = any_of(ref(f"{prefix_of(protocol)}Request") for protocol in protocols)
+    body: Schema = {JSON_TYPE: {"schema": schema, "example": protocols[0].example}}
     for protocol in protocols:
         if protocol.takes_files:
             body[FORM_TYPE] = _form(protocol)
@@ -276,6 +295,8 @@ def _chat_operation(
         (*one.about.errors, *(kind for protocol in protocols for kind in SHAPES[protocol.name].errors))
     )
     answer: Schema = {"description": "The answer.", "content": _chat_content(question, protocols)}
+    if not question.streams and JSON_TYPE not in answer["content"]:
+        about["x-ms-visibility"] = "internal"  # these protocols always stream, which no designer can read
     answers: Schema = {"200": answer}
     is_run = not question.streams and any(protocol.answer for protocol in protocols)
     if parameters := (*one.about.parameters, *(RUN_PARAMETERS if is_run else ())):

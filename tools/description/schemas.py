@@ -5,6 +5,7 @@ protocol has `…Request`, `…Answer`, `…Record`, `…TeamAnswer` and `…Tea
 types that these refer to.
 """
 
+import json
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, get_type_hints
@@ -88,7 +89,7 @@ class Schemas:
             [("", "validation", TypeAdapter[Any](kind))], ref_template="#/components/schemas/{model}"
         )
         for name, schema in definitions.get("$defs", {}).items():
-            bare = _untitled(schema)
+            bare = without_twins(_untitled(schema))
             if self.named.setdefault(name, bare) != bare:
                 raise ValueError(f"{name}: two schemas have this name.")
         return dict(made["", "validation"])
@@ -100,16 +101,43 @@ def _named(kind: str) -> Kind:
     return get_type_hints(made, dict(vars(shapes)), include_extras=True)["kind"]
 
 
+def without_twins(schema: Schema) -> Schema:
+    """Tell as patterns of properties that differ from an earlier one in case only: C# classes cannot have both."""
+    properties: Schema = schema.get("properties", {})
+    first = {name.lower(): name for name in reversed(properties)}
+    twins = {name: value for name, value in properties.items() if first[name.lower()] != name}
+    if not twins:
+        return schema
+    without: Schema = schema | {
+        "properties": {name: value for name, value in properties.items() if name not in twins},
+        "patternProperties": {f"^{name}$": value for name, value in twins.items()},
+    }
+    if "required" in schema:
+        without["required"] = [name for name in schema["required"] if name not in twins]
+    return without
+
+
 def _untitled(schema: Schema) -> Schema:
-    """Remove the titles from a schema made by pydantic; they only repeat the names."""
-    bare = _without_title(schema)
+    """Remove what says nothing from a schema made by pydantic: titles, which only repeat the names.
+
+    Defaults become words: a generator of TypeScript takes a property with a default for one that is always there.
+    """
+    bare = _without(schema, "title")
     if "properties" not in bare:
         return bare
-    return bare | {"properties": {name: _without_title(value) for name, value in bare["properties"].items()}}
+    return bare | {"properties": {name: _property(value) for name, value in bare["properties"].items()}}
 
 
-def _without_title(schema: Schema) -> Schema:
-    return {key: value for key, value in schema.items() if key != "title"}
+def _property(schema: Schema) -> Schema:
+    bare = _without(schema, "title", "default")
+    if schema.get("default") in (None, "", []):
+        return bare
+    default = f"Default: {json.dumps(schema['default'])}."
+    return bare | {"description": f"{bare.get('description', '')} {default}".strip()}
+
+
+def _without(schema: Schema, *keys: str) -> Schema:
+    return {key: value for key, value in schema.items() if key not in keys}
 
 
 def prefix_of(protocol: Protocol) -> str:

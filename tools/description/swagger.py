@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import chain
 
 from shared.chat_types import Json
-from tools.description.schemas import NULL, Schema, any_of
+from tools.description.schemas import NULL, Schema, any_of, without_twins
 
 _KEPT = frozenset(
     ["type", "format", "title", "description", "pattern", "required", "enum", "multipleOf", "minimum", "maximum"]
@@ -166,7 +166,7 @@ class _Converter:
         for name in both:
             properties[name] = self._join(left["properties"][name], right["properties"][name])
         required = [name for name in left.get("required", ()) if name in right.get("required", ())]
-        return {"properties": properties} | ({"required": required} if required else {})
+        return without_twins({"properties": properties} | ({"required": required} if required else {}))
 
     def _resolved(self, schema: Schema) -> Schema:
         """Replace a reference, or alternatives, at the top of a schema by what they stand for."""
