@@ -29,6 +29,7 @@ STARTS_A_CHAT = ("POST", "/chat-history")
 NEEDS_SAFETY_SERVICE = "/rai/"
 VARIABLE = re.compile(r"\{\{(?:chat|batch|response|answer|approval|shared)\}\}")
 NEEDS_SIGN_IN = {
+    "/messages",
     "/mcp/oauth-protected-resource",
     "/documents/mine",
     "/chat-history/{{chat}}/share",
