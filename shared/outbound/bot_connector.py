@@ -108,6 +108,18 @@ class Connector:
             fault = replace(fault, reason=Reason.BUSY)
         raise ServiceFault(replace(fault, code=next((word for words, word in _WORDS.items() if words in said), None)))
 
+    async def download(self, url: str, largest: int, *, signed: bool) -> bytes:
+        """Fetch a file that a user has sent, with the bot's token if it is the service's own.
+
+        Raises:
+            ServiceFault: it is not there, or larger.
+        """
+        headers = {"Authorization": f"Bearer {await self._tokens.token()}"} if signed else {}
+        async with self._http.send("GET", url, headers) as response:
+            if response.status != 200:
+                raise ServiceFault(Fault(reason_of_status(response.status), response.status))
+            return await body_of(response, largest)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()

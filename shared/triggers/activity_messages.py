@@ -24,6 +24,7 @@ from shared.runs.begin import Arrival, Followed, Keeping, decided, keeping_of
 from shared.runs.claim import read_request
 from shared.runs.delivery import reply_name
 from shared.runs.records import digest
+from shared.triggers.activity_files import files_of
 from shared.triggers.budget import admit
 from shared.triggers.door import Call, asker_of
 from shared.triggers.reading_runs import parts
@@ -86,7 +87,7 @@ async def _react(call: Call, activity: Activity) -> Response:
             return _say(call, activity, words(activity, "new"))
         case "message", "/help" | "/start":
             return _say(call, activity, words(activity, "welcome"))
-        case "message", said if said and activity.id:
+        case "message", said if (said or activity.has_files) and activity.id:
             return await _answer(call, activity)
         case "conversationUpdate", _ if is_added:
             return _say(call, activity, words(activity, "welcome"))
@@ -118,8 +119,11 @@ async def _answer(call: Call, activity: Activity) -> Response:
 
 async def _begun(call: Call, activity: Activity) -> Followed:
     admit(call.request, call.service, call.asker.budget_key)
-    body = Body(activity.asked)
-    accepted = accept(ACTIVITY, body, call.asker, call.settings, RouteOptions())
+    files = await files_of(activity, call.service.connector)
+    if not activity.said:
+        activity = replace(activity, text=words(activity, "file"))
+    body, options = Body(activity.asked, files), RouteOptions(team=activity.asks_team)
+    accepted = accept(ACTIVITY, body, call.asker, call.settings, options)
     with suppress(SwitchboardError, TimeoutError):  # it is answered without its chat then
         async with asyncio.timeout(_CHAT_SECONDS):
             await call.service.history.create(call.owner, Mode.STANDARD, UNTITLED, activity.chat_id)
@@ -128,6 +132,7 @@ async def _begun(call: Call, activity: Activity) -> Followed:
         keeping=Keeping(in_journal=True, acts=keeping_of(call.service, accepted).acts),
         until=call.deadline,
         status_within=0.0 if activity.delivery_mode == "stream" else None,
+        options=options,
         protocol=ACTIVITY.name,
         path="/messages",
         run_id=digest("activity", activity.channel_id, activity.conversation.id, activity.id)[:32],

@@ -20,6 +20,8 @@ from shared.wire.ai_chat import AI_CHAT
 
 TEAMS = "msteams"
 """The channel of Teams; with Microsoft 365 Copilot, `msteams:COPILOT`."""
+_TEAM = "/team"
+"""What a question for the team of agents begins with."""
 LONGEST_ID = 1_000
 """Characters of an id."""
 
@@ -93,6 +95,16 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return self.delivery_mode in ("expectReplies", "stream")
 
     @property
+    def has_files(self) -> bool:
+        """Whether it has more than its text."""
+        return any(one.content_type != "text/html" for one in self.attachments)
+
+    @property
+    def asks_team(self) -> bool:
+        """Whether the question is for the team of agents."""
+        return self.said.lower().startswith(f"{_TEAM} ")
+
+    @property
     def tenants(self) -> frozenset[str]:
         """Tenants of the conversation and of the user, as far as they are said."""
         named = {self.conversation.tenant_id, self.sender.tenant_id}
@@ -152,10 +164,12 @@ def read_activity(body: Mapping[str, Json]) -> Activity:
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:
     activity = read_activity(body)
+    text = activity.said[len(_TEAM) :].strip() if activity.asks_team else activity.said
     return ChatRequest(
-        (Message(Role.USER, activity.text),),
+        (Message(Role.USER, text),),
         Overrides(suggest_followup_questions=not activity.is_of_group),
         ChatState.kept(activity.chat_id),
+        team=activity.asks_team,
         for_encoder=activity,
     )
 

@@ -17,8 +17,9 @@ from shared.citations import CITATION, MOST_CITATIONS
 from shared.core.citation_links import links_of
 from shared.errors import error_text
 from shared.wire.activity import Activity
+from shared.wire.activity_markdown import as_teams_draws
 from shared.wire.consent import purpose
-from shared.wire.protocol import BETWEEN_MESSAGES, Record
+from shared.wire.protocol import Record
 
 LONGEST_TEXT = 20_000
 """Characters of a message. Teams takes 100 KB, in UTF-16 and with all that is in it."""
@@ -78,6 +79,7 @@ class Reply:
         self._activity = activity
         self._links = links
         self._texts: list[str] = []
+        """The messages: one, or of a team one of each agent."""
         self._sources: dict[str, events.DataPoint] = {}
         self._numbers: dict[str, int] = {}
         self._followups: Sequence[str] = ()
@@ -91,17 +93,16 @@ class Reply:
             case events.Retrieved():
                 self._sources |= {point.sourcepage: point for point in event.data_points}
             case events.TextDelta():
-                self._texts.append(event.text)
+                self._texts[-1:] = ["".join((*self._texts[-1:], event.text))]
             case events.AgentMessage():
                 self._sources |= {point.sourcepage: point for point in event.data_points}
-                self._texts.append(f"{BETWEEN_MESSAGES if self._texts else ''}**{event.agent}**\n\n{event.text}")
+                self._texts.append(f"**{event.agent}**\n\n{event.text}")
             case events.ConsentAsked():
                 self.calls = event.calls
             case events.Finished():
                 self._followups, self._has_ended = event.followup_questions or (), True
             case events.Failed():
-                error = error_text(event.error, event.invocation_id)
-                self._texts.append(f"{BETWEEN_MESSAGES if self._texts else ''}{error}")
+                self._texts.append(error_text(event.error, event.invocation_id))
                 self._has_ended = True
             case (
                 events.CompletionStarted()
@@ -119,21 +120,25 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The text so far, in which citations are numbers; without an end that may become one."""
+        """The text of the first message so far, without an end that may still change."""
+        return self._drawn(self._texts[0], is_whole=self._has_ended or len(self._texts) > 1) if self._texts else ""
+
+    def _drawn(self, text: str, *, is_whole: bool) -> str:
+        """Make a text as people see it, in which citations are numbers."""
 
         def number(cited: re.Match[str]) -> str:
             if cited[1] not in self._sources:
                 return cited[0]
             return f"[{self._numbers.setdefault(cited[1], len(self._numbers) + 1)}]"
 
-        text = "".join(self._texts)
-        undecided = None if self._has_ended else _UNDECIDED.search(text)
-        return CITATION.sub(number, text[: undecided.start()] if undecided else text, MOST_CITATIONS)
+        undecided = None if is_whole else _UNDECIDED.search(text)
+        text = CITATION.sub(number, text[: undecided.start()] if undecided else text, MOST_CITATIONS)
+        return as_teams_draws(text, is_whole=is_whole) if self._activity.is_of_teams else text
 
     def messages(self) -> list[Record]:
-        """Return the whole answer: a message, or several if it is long."""
-        text = self.text or (words(self._activity, "consent") if self.calls else "…")
-        messages = [self._message(part) for part in parts_of(text)]
+        """Return the whole answer: a message, or several if it is long or of a team."""
+        texts = self._texts or [words(self._activity, "consent") if self.calls else "…"]
+        messages = [self._message(part) for text in texts for part in parts_of(self._drawn(text, is_whole=True))]
         if self._followups and messages and not self._activity.is_of_group:
             actions: list[Json] = [
                 {"type": "imBack", "title": question, "value": question} for question in self._followups[:_MOST_ACTIONS]

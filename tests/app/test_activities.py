@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from base64 import b64encode
+from binascii import a2b_base64
 from collections.abc import AsyncGenerator
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +25,7 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 QUESTION = "What does the Standard plan pay for dental care?"
+PNG = a2b_base64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 SAID = "It pays 80 % [plan.pdf#page=3]."
 
 
@@ -40,8 +43,11 @@ def service(bot_service: BotService) -> BotService:
 
 
 @pytest.fixture(scope="module")
-def env(bot_service: BotService, identity: IdentityEndpoint, openai: OpenAIStandIn) -> dict[str, str]:
-    return openai.settings | NO_VECTORS | bot_service.settings | identity.environment | {"AZURE_CLIENT_ID": BOT}
+def env(
+    bot_service: BotService, identity: IdentityEndpoint, openai: OpenAIStandIn, concurrent: dict[str, str]
+) -> dict[str, str]:
+    bot = bot_service.settings | identity.environment | {"AZURE_CLIENT_ID": BOT}
+    return openai.settings | NO_VECTORS | bot | concurrent
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -184,6 +190,42 @@ async def test_a_long_answer_is_split_at_paragraphs_and_an_error_is_said(
     assert {text[0] for text in texts} == {"0", "2", "4"}
     too_long = await answered(http, bot, service, service.message("word " * 9_000))
     assert "shorten it" in too_long.activity["text"]
+
+
+async def test_each_agent_of_a_team_says_a_message_and_tables_are_lists(
+    bot: RunningHost, service: BotService, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    for _ in range(2):
+        openai.reply("# Plans\n\n| Plan | Pays |\n|---|---|\n| Standard | 80 % |")
+    await answered(http, bot, service, service.message("/team Which plan?"), 2)
+    said = [one.activity["text"] for one in await service.finals(2)]
+    drawn = "**Plans**\n\n- **Plan:** Standard · **Pays:** 80 %"
+    assert sorted(said) == [f"**Alpha**\n\n{drawn}", f"**Beta**\n\n{drawn}"]
+    assert "/team" not in str(openai.requests[-1].body)
+
+
+async def test_files_of_a_user_are_read_and_nothing_is_fetched_from_elsewhere(
+    bot: RunningHost, service: BotService, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    service.files = {"/share/rates.txt": b"Rate A is 7 %.", "/v3/attachments/1/views/original": PNG}
+    download = {"downloadUrl": f"{service.endpoint}/share/rates.txt", "uniqueId": "1", "fileType": "txt"}
+    kind = "application/vnd.microsoft.teams.file.download.info"
+    document = {"contentType": kind, "content": download, "name": "rates.txt"}
+    image = {"contentType": "image/*", "contentUrl": f"{service.endpoint}/v3/attachments/1/views/original"}
+    openai.reply("It is 7 %.")
+    await answered(http, bot, service, service.message("", attachments=[document, image]))
+    asked = str(openai.requests[-1].body)
+    assert all(text in asked for text in ("Rate A is 7 %.", "What does this file say?", b64encode(PNG).decode()))
+    elsewhere = [
+        {"contentType": "image/png", "contentUrl": "https://evil.example/a.png"},
+        {"contentType": "image/png", "contentUrl": "http://169.254.169.254/metadata"},
+        {"contentType": kind, "content": {"downloadUrl": "https://evil-sharepoint.com/a"}, "name": "a"},
+        {"contentType": kind, "content": {"downloadUrl": "http://x.sharepoint.com/a"}, "name": "a"},
+        {"contentType": "image/png", "contentUrl": f"{service.endpoint}/missing"},
+    ]
+    for number, one in enumerate(elsewhere, 2):
+        said = await answered(http, bot, service, service.message("And this?", attachments=[one]), number)
+        assert "fetched" in said.activity["text"]
 
 
 async def test_only_the_bots_tenant_may_talk_to_it(

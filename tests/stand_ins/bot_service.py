@@ -79,6 +79,8 @@ class BotService(LocalServer):
         self.refusals: deque[web.Response | Callable[[], web.Response | None]] = deque()
         """What the next requests of the connector are answered with."""
         self.stream_seconds = _STREAM_SECONDS
+        self.files: dict[str, bytes] = {}
+        """What users have sent, by the path; it is given to the bot alone."""
         self.pressed: Callable[[Message], object] | None = None
         """Called when a card has come, before the app knows that it has."""
 
@@ -184,6 +186,11 @@ class BotService(LocalServer):
             return web.json_response({"keys": [key | {"x5t": f"bot-{self.number}", "endorsements": self.endorsements}]})
         if request.path == f"/{TENANT}/discovery/v2.0/keys":
             return web.json_response({"keys": [published_key(9, "tenant-key")]})
+        if request.method == "GET":
+            is_bot, file = request.headers.get("Authorization") == f"Bearer {TOKEN}", self.files.get(request.path)
+            return (
+                web.Response(status=404 if is_bot else 401) if file is None or not is_bot else web.Response(body=file)
+            )
         parts = [unquote(part) for part in request.raw_path.split("/")[1:]]
         async with self._changed:
             answer = await self._connector(request, parts)
