@@ -26,6 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 QUESTION = "What does the Standard plan pay for dental care?"
 PNG = a2b_base64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+LATE = "This takes longer than usual. The answer will appear here."
 SAID = "It pays 80 % [plan.pdf#page=3]."
 
 
@@ -285,19 +286,21 @@ async def test_a_killed_app_answers_once_when_it_is_back(
 
 SOON = """
 import runpy
+import shared.runs.delivery
 import shared.runs.upkeep
 shared.runs.upkeep._SWEEP_SECONDS = 0.2
+shared.runs.delivery._STREAM_SECONDS = 1.5
 runpy.run_module("local", run_name="__main__")
 """
 
 
-class OftenSweeping(RunningHost):
-    """A host that looks for runs to go on with at once, and not after fifteen seconds."""
+class Impatient(RunningHost):
+    """A host that looks for runs to go on with at once, and not after fifteen seconds; and streams no two minutes."""
 
     run = ("-c", SOON)
 
 
-async def test_an_answer_is_sent_when_the_connector_is_back(
+async def test_a_slow_answer_outlives_its_stream_and_is_sent_when_the_connector_is_back(
     env: dict[str, str], service: BotService, openai: OpenAIStandIn, http: aiohttp.ClientSession, tmp_path: Path
 ) -> None:
     down = [True]
@@ -308,9 +311,18 @@ async def test_an_answer_is_sent_when_the_connector_is_back(
             return refusal(503, "ServiceUnavailable", "…", retry_after="99")
         return None
 
-    host = OftenSweeping(REPOSITORY, env | {"DATA_DIR": str(tmp_path)}, ("--port", "0"))
+    host = Impatient(REPOSITORY, env | {"DATA_DIR": str(tmp_path)}, ("--port", "0"))
     try:
         await asyncio.to_thread(host.wait_for, "Switchboard is ready")
+        go_on = asyncio.Event()
+        openai.reply("It pays", go_on, " all.")
+        assert await post(http, host, service, service.message(QUESTION)) == (202, None)
+        (slow,) = await service.finals(1)
+        assert (slow.activity["text"], slow.edits) == ("It pays\n\n" + LATE, 1)
+        go_on.set()
+        await service.until(lambda: slow.activity["text"] == "It pays all.")
+        assert (slow.edits, len(service.messages)) == (2, 1)
+        service.begin_anew()
         openai.reply("It pays 80 %.")
         service.refusals.append(refuse)
         assert await post(http, host, service, service.message(QUESTION)) == (202, None)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from tests.stand_ins.entra import BEN
 from tests.stand_ins.identity_endpoint import IdentityEndpoint
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+KEY = "a-key-of-an-approver"
+"""The key of an approver."""
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
@@ -56,6 +59,9 @@ async def env(
             "AZURE_CLIENT_ID": BOT,
             "AGENTS_FILE": str(file),
             "CHAT_AGENT": "Clerk",
+            "AUTH_MODE": "api-key",
+            "API_KEYS": f"boss:{sha256(KEY.encode()).hexdigest()}",
+            "APPROVERS": "boss",
             "DATA_DIR": str(folder),
         }
 
@@ -106,7 +112,24 @@ async def test_who_asked_decides_once_and_only_in_the_same_conversation(
     assert (titles(card_of(message)), message.edits) == ([], 1)  # everybody's card is updated
 
 
-async def test_a_button_that_is_pressed_at_once_and_a_decision_elsewhere(
+async def test_a_decision_of_an_approver_elsewhere_updates_the_card(
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    message = await asked(http, host, service, openai)
+    boss, url = {"Authorization": f"Bearer {KEY}"}, f"{host.url}/approvals"
+    async with http.get(url, headers=boss) as response:
+        (approval,) = (await response.json())["approvals"]
+    openai.reply("It is not dropped.")
+    async with http.post(f"{url}/{approval['id']}", json={"approved": False}, headers=boss) as response:
+        assert (response.status, approval["tool"]) == (200, "drop")
+    answer = (await service.finals(3))[2]
+    assert (answer.activity["text"].endswith("It is not dropped."), server.dropped) == (True, [])
+    assert (titles(card_of(message)), "Declined." in str(card_of(message)), message.edits) == ([], True, 1)
+    late = await post(http, host, service, service.press(card_of(message), "look"))
+    assert "Declined." in str(late)
+
+
+async def test_a_button_that_is_pressed_at_once_counts(
     host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
     pressing: list[asyncio.Task[Any]] = []
