@@ -37,11 +37,13 @@ VERSION = hashlib.sha256(INSTRUCTIONS.encode()).hexdigest()[:8]
 """Of the instructions; judgements by different ones do not compare."""
 PASSES = 4
 """The score from which on an answer counts as good, where it is compared with the known answers."""
-_SECONDS = 120.0
+_SECONDS, _LOCAL_SECONDS = 120.0, 600.0
+"""Time limit for a judgement, and for one by a local model."""
 _MOST_TOKENS = 4_000
 """Of a judgement: it takes a hundred, but a reasoning model thinks first."""
 _MOST_SOURCE_LETTERS = 40_000
-"""Of all sources together."""
+"""Of all sources together, if the model has room for them."""
+_LETTERS_PER_TOKEN = 4
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -81,6 +83,7 @@ class Judge:
         self._service = OpenAIService(connection)
         self._model = OpenAIChatModel(self._service, settings.chat_reasoning_effort)
         self._name = name or None
+        self._seconds = _LOCAL_SECONDS if connection.kind == "openai-compatible" else _SECONDS
 
     @classmethod
     def of(cls, settings: Settings, name: str) -> "Judge | None":
@@ -107,8 +110,10 @@ class Judge:
         Raises:
             NoJudgement: the model failed, or its words are none.
         """
+        letters = min(_MOST_SOURCE_LETTERS, (await self._model.room()).sources * _LETTERS_PER_TOKEN)
         material = json.dumps(
-            {"question": question.question, "answer": reply.text, "sources": _shown(reply)}, ensure_ascii=False
+            {"question": question.question, "answer": reply.text, "sources": _shown(reply, letters)},
+            ensure_ascii=False,
         )
         request = ModelRequest(
             (Message(Role.SYSTEM, INSTRUCTIONS), Message(Role.USER, material)),
@@ -118,7 +123,7 @@ class Judge:
             max_tokens=_MOST_TOKENS,
             model=self._name,
         )
-        context = RequestContext("eval", asyncio.get_running_loop().time() + _SECONDS)
+        context = RequestContext("eval", asyncio.get_running_loop().time() + self._seconds)
         words, tokens = list[str](), (0, 0)
         try:
             async with aclosing(self._model.stream(request, context)) as events:
@@ -144,8 +149,8 @@ def read_judgement(said: str) -> Judgement:
         raise NoJudgement("the judge did not answer as it was told to") from None
 
 
-def _shown(reply: Reply) -> list[dict[str, str]]:
-    left, shown = _MOST_SOURCE_LETTERS, list[dict[str, str]]()
+def _shown(reply: Reply, left: int) -> list[dict[str, str]]:
+    shown = list[dict[str, str]]()
     for source in reply.sources:
         shown.append({"name": source.name, "text": source.text[:left]})
         left = max(0, left - len(source.text))

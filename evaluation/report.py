@@ -106,9 +106,9 @@ class Judged(msgspec.Struct):
     unjudged: dict[str, int] = {}
     """Why there are none of the other answers, with the number of them."""
     compared: int = 0
-    """Answers with a known answer that were judged."""
+    """Judged answers to questions with a known answer, or to which the documents say nothing."""
     agreed: int = 0
-    """Those that are complete for the judge and hold a known answer, or neither."""
+    """Those that are complete for the judge and hold a known answer, or say that they do not know; or neither."""
     kappa: float | None = None
     """Cohen's: 1 for full agreement, 0 for that of chance; None: one of both always says the same."""
 
@@ -177,7 +177,7 @@ class Sums:
     unjudged: Counter[str] = field(default_factory=Counter[str])
     judging: Spent = field(default_factory=Spent)
     verdicts: Counter[tuple[bool, bool]] = field(default_factory=Counter[tuple[bool, bool]])
-    """Whether the judge finds the answer complete, and whether it holds a known answer."""
+    """Whether the judge finds the answer complete, and whether it holds what is known, or rightly says nothing."""
     worst: list[tuple[float, int, Answered]] = field(default_factory=list[tuple[float, int, Answered]])
 
     def add(self, answered: Answered) -> None:
@@ -212,9 +212,10 @@ class Sums:
             self.judging.answers += 1
             self.judging.tokens_read += answered.judge_tokens[0]
             self.judging.tokens_written += answered.judge_tokens[1]
-            if "answer_recall" in answered.measures:
+            known = answered.measures.get("answer_recall", answered.measures.get("silent_refused"))
+            if known is not None:
                 complete = answered.judgement.completeness.score >= PASSES
-                self.verdicts[complete, answered.measures["answer_recall"] == 1] += 1
+                self.verdicts[complete, known == 1] += 1
 
     def judged(self, version: str) -> Judged:
         """How the judge did."""

@@ -111,3 +111,12 @@ def test_a_report_says_how_often_the_judge_agrees_with_the_known_answers() -> No
     assert report.unjudged == Counter({"nonsense": 1})
     # By hand: both say yes to .6 and .5, so they agree on .5 by chance.
     assert report.kappa == pytest.approx((0.7 - 0.5) / 0.5)
+
+
+def test_a_silent_question_that_was_answered_counts_against_a_judge_that_likes_the_answer() -> None:
+    sums = Sums(Prices())
+    for completeness, refused in ((5, 0.0), (5, 1.0)):
+        judgement = Judgement(Score("a", 5), Score("b", 5), Score("c", completeness))
+        sums.add(Answered(ASKED, {"seconds": 1, "unverified": 0, "silent_refused": refused}, judgement=judgement))
+    report = sums.judged("v")
+    assert (report.compared, report.agreed) == (2, 1)
