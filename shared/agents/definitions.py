@@ -112,38 +112,11 @@ def _with_servers() -> type[Agents]:
     return AgentsWithServers
 
 
-_ACCEPTED = {
-    "team": "a mapping with `pattern` and, if you like, `max_rounds`",
-    "pattern": "concurrent, sequential, group_chat or handoff",
-    "max_rounds": "a whole number from 1 to 50",
-    "agents": "a list of 1 to 50 mappings, each with a `name` and `instructions`",
-    "name": "1 to 50 letters, digits, spaces, `_` and `-`, beginning with a letter or digit and not ending in a space",
-    "instructions": "a text of 1 to 20,000 characters",
-    "temperature": "a number from 0 to 2",
-    "model": "the name of a model, in 1 to 200 characters",
-}
-"""Accepted values of each key, as the end of a sentence."""
-_ACCEPTED_OF_SERVERS = {
-    "tool_servers": "a list of mappings, each with `name`, `url` and `tools`",
-    "apis": "a list of mappings, each with `name`, `url`, `document` and `operations`",
-    "name": "1 to 32 letters, digits, `_` and `-`, beginning with a letter",
-    "url": "an https URL without a user, or an http one of this machine",
-    "auth": "none, or one of `key: SETTING`, `managed_identity: SCOPE` and `on_behalf_of: SCOPE`; with a `key`, "
-    "`header` or `query` can name its place",
-    "key": "the name of the setting that holds the key",
-    "header": "the name of a header",
-    "query": "the name of a parameter of the URL",
-    "managed_identity": "a scope, such as api://crm/.default",
-    "on_behalf_of": "a scope, such as api://crm/.default",
-    "document": "the path of a file beside this one, or an https URL",
-    "tools": "a mapping of 1 to 100 names of the server's tools, such as `look: {approval: never}`",
-    "operations": "a mapping of 1 to 100 ids of operations, such as `createTicket: {approval: always}`",
-    "approval": "always or never",
-    "read_only": "true or false",
-    "pin": "a SHA-256, 64 hexadecimal digits",
-    "seconds": "a number from 1 to 600",
-}
-"""The same for what is below `tool_servers` and `apis`."""
+_ACCEPTED, _ACCEPTED_OF_SERVERS = (
+    dict(line.split(": ", 1) for line in keys.splitlines())
+    for keys in Path(__file__).with_name("accepted.txt").read_text(encoding="utf-8").split("\n\n")
+)
+"""Accepted values of each key, as the end of a sentence; and of what is below `tool_servers` and `apis`."""
 _TOOLS_OF_AGENT = "a list of tools, each one of:"
 _MOST_NAMED = 20
 """Maximum number of tools that an error message names."""
