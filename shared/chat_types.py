@@ -43,9 +43,12 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
     """The arguments as the model wrote them: JSON by intention, not by guarantee."""
     beside: dict[str, Json] = msgspec.field(default_factory=dict[str, "Json"])
-    """What the service sent with it, such as `reasoning_content` or `extra_content`, and wants back with the call."""
+    """What the service sent with it, such as `reasoning_content` or `extra_content`, and wants back with the call.
+
+    `SENT_BY` is a short name of the service and its model, if there is anything; no other gets the rest."""
 
 
+SENT_BY = "sent_by"
 _MOST_BESIDE_BYTES = 64 * 1024
 
 
@@ -371,7 +374,8 @@ class ChatRequest(msgspec.Struct, frozen=True):
     tool_choice: ToolChoice = ToolChoice()
     """Whether and how it calls them."""
     steps: tuple[Message, ...] = ()
-    """What came after the question: the model's calls of the caller's tools, and their results."""
+    """What came after the question: the model's calls of the caller's tools with their results, and what it has written
+    of an answer that is to go on."""
     decisions: tuple[Decision, ...] = ()
     """Answers to questions for consent: the paused turn goes on, and nothing is asked anew."""
     max_tokens: int | None = None
@@ -417,6 +421,11 @@ class ChatRequest(msgspec.Struct, frozen=True):
     def question(self) -> str:
         """The text of the last message; empty if there is none."""
         return self.messages[-1].content if self.messages else ""
+
+    @property
+    def begun(self) -> str:
+        """What is there of an answer that is to go on (*Continue*); empty: it is a new one."""
+        return self.steps[-1].content if self.steps and self.steps[-1].role is Role.ASSISTANT else ""
 
     def in_conversation(self, conversation_id: str | None) -> Self:
         """Return the request with another id of its conversation, and the same session state."""

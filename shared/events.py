@@ -238,6 +238,8 @@ class Finished(msgspec.Struct, frozen=True):
     """Follow-up questions; None if the request does not ask for them."""
     prompt_filter_results: Json = None
     """Filter results for the prompt, if they were not known when the answer started."""
+    is_unsupported: bool = False
+    """Whether nothing that was found supports the answer, as far as its figures and words tell."""
     ended: int = 0
     """When the turn ended, in Unix seconds; `RunningTurn` sets it, so that each reader is told the same."""
 

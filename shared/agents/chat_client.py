@@ -22,7 +22,6 @@ from agent_framework.observability import disable_instrumentation
 from opentelemetry import metrics
 
 from shared.agents.definitions import AgentDefinition
-from shared.agents.instructions import BREVITY_INSTRUCTIONS
 from shared.agents.lane import Lane
 from shared.agents.toolbox import Toolbox
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText, ToolDefinition
@@ -217,7 +216,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
 
     def _prompt(self, messages: Sequence[af.Message], instructions: str | None) -> tuple[Message, ...]:
         if instructions and self.most_words is not None:
-            instructions = f"{instructions}\n\n{BREVITY_INSTRUCTIONS.format(words=self.most_words)}"
+            instructions = f"{instructions}\n\n{prompts.PROMPTS['brevity'].format(words=self.most_words)}"
         prompt = [Message(Role.SYSTEM, instructions)] if instructions else []
         for message in messages:
             if message.role == "user":

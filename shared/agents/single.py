@@ -22,6 +22,7 @@ from shared.chat_types import ChatRequest, Passage, RequestContext, ToolCall
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
+from shared.core.callers_tools import brings_tools
 from shared.core.context_window import history_of
 from shared.core.links import KnownLinks
 from shared.core.prompts import has_attachments, today, version_of
@@ -46,13 +47,15 @@ async def run_agent(
     """
     tools = await tools_of(agent, request, context, parts)
     turn = _AgentTurn(request, context, agent, parts, tools, await parts.model.room())
-    known = KnownLinks(request, context, turn.passages, agent.instructions)
-    answering = Answering(request, known, want_followups=request.overrides.suggest_followup_questions)
+    known = KnownLinks(request, context, lambda: turn.toolbox.passages, agent.instructions)
+    answering = Answering(request, known, turn.known, want_followups=request.overrides.suggest_followup_questions)
     async with aclosing(run_as_task(turn.run)) as said:
         async for event in said:
             if shown := answering.take(event):
                 yield shown
-    for event in answering.end(turn.known()):
+    for event in answering.end(turn.compared()):
+        if isinstance(event, events.Finished) and (done := turn.toolbox.done_thoughts):
+            yield events.ThoughtsAdded(done)
         if turn.opened and isinstance(event, events.Finished):
             yield events.ConsentAsked(turn.opened)
         yield event
@@ -83,7 +86,7 @@ class _AgentTurn:
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
         used = ToolContext(request, context, parts.retriever, room.sources)
-        self._toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
+        self.toolbox = Toolbox(agent.name, tools, used, self._lane, call_services(parts, tools, context, self._tell))
         self.opened: tuple[events.OpenCall, ...] = ()
         """The calls that need a person's consent, if the turn pauses."""
         self._put: _Put = _before_run
@@ -97,13 +100,14 @@ class _AgentTurn:
         self._calls_with_text = 0
         self._is_in_text = False
 
-    def passages(self) -> tuple[Passage, ...]:
-        """The sources so far."""
-        return self._toolbox.passages
-
     def known(self) -> set[str]:
         """Names of the sources and files that the answer may cite."""
-        return {passage.sourcepage for passage in self._toolbox.passages} | citable_in(self._conversation)
+        return {passage.sourcepage for passage in self.toolbox.passages} | citable_in(self._conversation)
+
+    def compared(self) -> Sequence[Passage] | None:
+        """The sources that the answer is compared with; None: it did not search alone, or cites by itself."""
+        is_search = self.toolbox.has_only_searched and not (brings_tools(self._request) or self._request.form)
+        return self.toolbox.passages if is_search and self._model.takes_tools else None
 
     async def run(self, put: _Put) -> None:
         """Let the agent answer, and send its events. Errors are those of `run_agent`."""
@@ -121,7 +125,7 @@ class _AgentTurn:
                     self._conversation,
                     want_followups=self._request.overrides.suggest_followup_questions,
                 ),
-                toolbox=self._toolbox,
+                toolbox=self.toolbox,
                 slots=asyncio.Semaphore(),
                 lane=self._lane,
             ),
@@ -131,7 +135,7 @@ class _AgentTurn:
             client,
             f"{self._instructions}\n\n{today()}",
             name=self._agent.name,
-            tools=self._toolbox.functions(),
+            tools=self.toolbox.functions(),
         )
         with self._watch(self._agent.name) as tell:
             try:
@@ -181,15 +185,15 @@ class _AgentTurn:
 
     async def _tell_done(self) -> None:
         """Say what was done before the model says anything of it: whatever it makes of that, the user has read it."""
-        for sentence in self._toolbox.done[self._done_told :]:
+        for sentence in self.toolbox.done[self._done_told :]:
             await self._put(ModelText(f"\n\n{sentence}" if self._calls_with_text else sentence))
             self._calls_with_text += 1
             self._is_in_text = False
-        self._done_told = len(self._toolbox.done)
+        self._done_told = len(self.toolbox.done)
 
     async def _open(self) -> None:
         """Send `Retrieved` before the text, and again after more calls; the first time also `CompletionStarted`."""
-        count = len(self._toolbox.inputs), self._toolbox.results
+        count = len(self.toolbox.inputs), self.toolbox.results
         if count == self._calls_told:
             return
         await self._put(self._retrieved())
@@ -199,13 +203,13 @@ class _AgentTurn:
 
     def _retrieved(self) -> events.Retrieved:
         return events.Retrieved(
-            data_points=tuple(map(events.DataPoint.of, self._toolbox.passages)),
+            data_points=tuple(map(events.DataPoint.of, self.toolbox.passages)),
             thoughts=(
                 events.Thought("Original user query", self._request.question),
                 *attached_thoughts(self._request),
                 events.Thought("Agent", self._agent.name, {"version": self._prompt_version}),
-                *self._toolbox.thoughts,
+                *self.toolbox.thoughts,
             ),
-            tool_inputs=self._toolbox.inputs,
+            tool_inputs=self.toolbox.inputs,
             prompt_version=self._prompt_version,
         )

@@ -113,9 +113,19 @@ class Toolbox:
         return sum(call.result is not None for call in self._calls)
 
     @property
+    def has_only_searched(self) -> bool:
+        """Whether there were calls for this message, and each was a search of the documents."""
+        return bool(self._calls) and all(call.tool.definition.query and not call.tool.server for call in self._calls)
+
+    @property
     def thoughts(self) -> tuple[Thought, ...]:
         """Thoughts that describe the calls for this message."""
         return tuple(thought for call in self._calls if call.result for thought in _thoughts(call, call.result))
+
+    @property
+    def done_thoughts(self) -> tuple[Thought, ...]:
+        """Thoughts with what was done. They go out behind the text that says the same, which is checked."""
+        return tuple(Thought("Approved call", sentence) for sentence in self.done)
 
     def origins(self, arguments: Mapping[str, Json]) -> dict[str, str]:
         """Tell where a call's arguments come from: a person who agrees sees what a document or a tool has put in.
@@ -180,9 +190,8 @@ class Toolbox:
             self._calls.remove(call)
             return f"Error: {wrong}"
         if tool.needs_consent and not call.result.is_error:
-            self.done.append(
-                f"{tool.title} was done: {' '.join(call.result.text.split())[:_LONGEST_TOLD] or 'no result'}"
-            )
+            told = " ".join(call.result.text.split())[:_LONGEST_TOLD]
+            self.done.append(f"{tool.title} was done: {told or 'no result'}")
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
         self._read += [(passage.sourcepage, passage.whole) for passage in call.result.passages]

@@ -10,6 +10,7 @@ from shared.agents.definitions import Agents, Pattern
 from shared.agents.instructions import DONE
 from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
+from shared.citations import with_exact_names
 from shared.core.answering import final_reason, unverified
 from shared.core.fold import notice_of
 from shared.core.links import AnswerLinks, KnownLinks
@@ -149,11 +150,14 @@ class TeamTranscript:
     def _text(self, result: AgentResult) -> tuple[str, bool]:
         """The message without the marker, and whether the agent says that the group is done."""
         said = [*result.toolbox.done, *filter(None, [result.output.text])]
-        text = AnswerLinks(self._links).whole("\n\n".join(said))
+        text = AnswerLinks(self._links).whole(with_exact_names("\n\n".join(said), self._citable_now()))
         if result.error or self._team.pattern is not Pattern.GROUP_CHAT:
             return text, False
         said = _without_marker(text)
         return said or (_NOTHING_TO_ADD if text else ""), said != text
+
+    def _citable_now(self) -> set[str]:
+        return {passage.sourcepage for passage in self._found.values()} | self._citable
 
     def _is_last(self, result: AgentResult, text: str) -> bool:
         match self._team.pattern:
@@ -179,13 +183,12 @@ class TeamTranscript:
     def _message(self, result: AgentResult, text: str, handoffs: list[Thought]) -> AgentMessage:
         error, output, toolbox = result.error, result.output, result.toolbox
         in_order = self._team.pattern is Pattern.CONCURRENT
-        thoughts = [*handoffs, *toolbox.thoughts]
+        thoughts = [*handoffs, *toolbox.thoughts, *toolbox.done_thoughts]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{result.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
         if reasoning := "" if error else AnswerLinks(self._links).whole("".join(output.reasoning)):
             thoughts.append(Thought("Reasoning", reasoning))
-        known = {passage.sourcepage for passage in self._found.values()} | self._citable
-        if error is None and (doubt := unverified(text, known)):
+        if error is None and (doubt := unverified(text, self._citable_now())):
             thoughts.append(doubt)
         finished = None if error else _finished(output)
         return AgentMessage(

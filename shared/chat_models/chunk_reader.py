@@ -13,10 +13,11 @@ from uuid import uuid4
 import msgspec
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
+from shared.chat_models.openai_request import sender
 from shared.chat_models.sse_reader import SseReader, StreamTooLong
 from shared.chat_models.thinking import ThinkingMarks
 from shared.chat_models.written_calls import Repeats, WrittenCalls
-from shared.chat_types import Json, ToolCall, bounded_beside
+from shared.chat_types import SENT_BY, Json, ToolCall, bounded_beside
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault
 from shared.outbound.openai_service.reasons import read_fault
@@ -119,8 +120,9 @@ class _OpenCall:
         self._arguments.append(arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode())
         return added + len(name) + len(self._arguments[-1])
 
-    def to_tool_call(self, thought: str) -> ToolCall:
+    def to_tool_call(self, thought: str, sent_by: str) -> ToolCall:
         beside = bounded_beside(self.beside | ({"reasoning_content": thought} if thought else {}))
+        beside |= {SENT_BY: sent_by} if beside else {}
         arguments = "".join(self._arguments)
         return ToolCall(id=self.id or f"call_{uuid4().hex}", name=self.name, arguments=arguments, beside=beside)
 
@@ -216,7 +218,8 @@ class ChunkReader:
             raise ServiceFault(Fault(Reason.CUT_OFF if self.has_content else Reason.NOT_AN_ANSWER))
         thought, text = self.marks.flush()
         events += [*_pieces(ReasoningDelta, thought), *_pieces(ModelText, self._written.feed(text))]
-        calls = [call.to_tool_call("".join(self._thought)) for call in self._calls if call.name]
+        thought, sent_by = "".join(self._thought), sender(self._address, self._model)
+        calls = [call.to_tool_call(thought, sent_by) for call in self._calls if call.name]
         if isinstance(held := self._written.end(), ToolCall) and not calls:
             calls = [held]
         else:

@@ -14,7 +14,15 @@ import msgspec
 
 from shared.chat_models import HISTORY_TOKENS, ModelEvent, ModelRequest, ModelText, Room
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
-from shared.chat_models.openai_request import EFFORT, LONGEST_ANSWER, message_of, response_format, supported, tools_of
+from shared.chat_models.openai_request import (
+    EFFORT,
+    LONGEST_ANSWER,
+    message_of,
+    response_format,
+    sender,
+    supported,
+    tools_of,
+)
 from shared.chat_models.thinking import ThinkingMarks
 from shared.chat_models.written_calls import WrittenCalls
 from shared.chat_types import Json, JsonForm, PartHealth, RequestContext
@@ -287,7 +295,7 @@ class OpenAIChatModel:
                 return response
 
     def _body(self, endpoint: Endpoint, request: ModelRequest, model: str) -> dict[str, object]:
-        official = endpoint.connection.kind != "openai-compatible"
+        official, service = endpoint.connection.kind != "openai-compatible", sender(endpoint.connection.base_url, model)
         asked = request.tools[0] if self._asks_json(request) else None
         form = JsonForm("", asked.name, asked.parameters) if asked else request.form
         optional: dict[str, object] = {
@@ -300,7 +308,7 @@ class OpenAIChatModel:
         }
         return {
             "model": model,
-            "messages": [message_of(message, official=official) for message in request.messages],
+            "messages": [message_of(message, None if official else service) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             **{name: value for name, value in optional.items() if value is not None},

@@ -3,10 +3,11 @@
 Source: OpenAI API reference, 'Create chat completion'.
 """
 
+import hashlib
 from collections.abc import Collection
 
 from shared.chat_models import ModelRequest, ToolDefinition
-from shared.chat_types import ImagePart, Json, JsonForm, Message
+from shared.chat_types import SENT_BY, ImagePart, Json, JsonForm, Message
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS
 
 LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
@@ -43,14 +44,8 @@ def tools_of(request: ModelRequest) -> dict[str, object]:
 
 
 def _tool(tool: ToolDefinition) -> Json:
-    described: dict[str, Json] = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    if tool.strict is not None:
-        described["strict"] = tool.strict
-    return {"type": "function", "function": described}
+    described: dict[str, Json] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": described | _given(strict=tool.strict)}
 
 
 def response_format(form: JsonForm) -> Json:
@@ -58,26 +53,36 @@ def response_format(form: JsonForm) -> Json:
     if form.schema is None:
         return {"type": "json_object"}
     named: dict[str, Json] = {"name": form.name, "schema": form.schema}
-    optional: dict[str, Json] = {"strict": form.strict, "description": form.description}
-    given = {key: value for key, value in optional.items() if value is not None}
-    return {"type": "json_schema", "json_schema": named | given}
+    return {"type": "json_schema", "json_schema": named | _given(strict=form.strict, description=form.description)}
 
 
-def message_of(message: Message, *, official: bool) -> dict[str, object]:
-    """Write a message; to a service that is not OpenAI's own, with what it sent beside its calls."""
+def _given(**optional: Json) -> dict[str, Json]:
+    return {key: value for key, value in optional.items() if value is not None}
+
+
+def sender(address: str, model: str) -> str:
+    """Return a short name of a service and a model, for `SENT_BY`."""
+    return hashlib.sha256(f"{address} {model}".encode()).hexdigest()[:8]
+
+
+def message_of(message: Message, service: str | None) -> dict[str, object]:
+    """Write a message for a service, by its short name, with what it sent beside its calls.
+
+    What came back from a caller without a name goes to any service but OpenAI's own (None), which sends no such thing.
+    """
     wire: dict[str, object] = {"role": message.role.value, "content": message.text}
     if message.images:
         images = [part for image in message.images for part in _image(image)]
         wire["content"] = [*images, {"type": "text", "text": message.text}]
     if message.tool_calls:
         wire["content"] = message.content or None
-        wire["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            | ({} if official else {key: call.beside[key] for key in call.beside if key != _THOUGHT})
-            for call in message.tool_calls
-        ]
-        if not official and (thought := message.tool_calls[0].beside.get(_THOUGHT)):
-            wire[_THOUGHT] = thought
+        wire["tool_calls"] = calls = list[dict[str, object]]()
+        for call in message.tool_calls:
+            function = {"name": call.name, "arguments": call.arguments}
+            calls.append({"id": call.id, "type": "function", "function": function})
+            if service and call.beside.get(SENT_BY, service) == service:
+                calls[-1] |= {key: value for key, value in call.beside.items() if key not in (_THOUGHT, SENT_BY)}
+                wire |= {_THOUGHT: thought} if (thought := call.beside.get(_THOUGHT)) else {}
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire

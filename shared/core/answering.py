@@ -3,18 +3,19 @@
 On the way the follow-up questions leave the text, and citations are compared with what was retrieved.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import assert_never
 
 import msgspec
 
 from shared import events
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
-from shared.chat_types import ChatRequest, Json, JsonForm, ToolCall
-from shared.citations import unverified_citations
+from shared.chat_types import ChatRequest, Json, JsonForm, Passage, ToolCall
+from shared.citations import WholeCitations, citations_in, unverified_citations, with_exact_names
 from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
 from shared.core.links import AnswerLinks, KnownLinks
+from shared.core.support import FOUND, Support, support_of
 from shared.errors import Unavailable
 
 _KINDS = {
@@ -25,6 +26,8 @@ _KINDS = {
 """What the extractive model's answers are."""
 _ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
 """The error if a reasoning model spent all its tokens on thinking."""
+_UNSUPPORTED = "No source that was found has the answer's figures, or most of its words."
+_ADDED = "The answer names no source. Its figures are in this one, and in no other that was found."
 _EMPTY = "The model answered with nothing. Try again, or ask in other words."
 
 
@@ -36,13 +39,18 @@ class Answering:
     Args:
         request: The request.
         known: The addresses to which it may link. A program that asked for JSON gets it as it is.
+        citable: Returns the names that it may cite.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
     """
 
-    def __init__(self, request: ChatRequest, known: KnownLinks, *, want_followups: bool) -> None:
+    def __init__(
+        self, request: ChatRequest, known: KnownLinks, citable: Callable[[], Collection[str]], *, want_followups: bool
+    ) -> None:
         self._request = request
         self._known = known
+        self._citable = citable
         self._links = None if request.form else AnswerLinks(known)
+        self._cited = WholeCitations(lambda text: with_exact_names(text, citable()))
         self._thinking = AnswerLinks(known)
         self._parser = FollowupParser() if want_followups else None
         self._reasoning: list[str] = []
@@ -57,7 +65,7 @@ class Answering:
         match event:
             case ModelText():
                 text = self._parser.feed(event.text) if self._parser else event.text
-                text = self._links.feed(text) if self._links else text
+                text = self._links.feed(self._cited.feed(text)) if self._links else text
                 return self._shown(text) if text else None
             case events.ReasoningDelta():
                 text = self._thinking.feed(event.text)
@@ -76,11 +84,11 @@ class Answering:
                 assert_never(event)
         return None
 
-    def end(self, known: Collection[str], spent: events.Usage | None = None) -> Iterator[events.ChatEvent]:
+    def end(self, sources: Sequence[Passage] | None, spent: events.Usage | None = None) -> Iterator[events.ChatEvent]:
         """Yield the events that end the answer.
 
         Args:
-            known: What the text may cite.
+            sources: What the answer is compared with; None: it may say what no source has.
             spent: The tokens that the question cost before.
 
         Raises:
@@ -88,27 +96,30 @@ class Answering:
                 in a way that makes no sense, or wrote something else than the JSON that it was asked for.
         """
         rest = self._parser.flush() if self._parser else ""
-        if rest := self._links.feed(rest) + self._links.flush() if self._links else rest:
+        if self._links:
+            rest = self._links.feed(self._cited.feed(rest) + self._cited.flush()) + self._links.flush()
+        if rest:
             yield self._shown(rest)
         self._reasoning.append(self._thinking.flush())
-        text, form, finished = "".join(self._answer), self._request.form, self._finished
+        text, finished = self._request.begun + "".join(self._answer), self._finished
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
-        calls = calls_for_caller(self._request, self._calls, finished.reason)
-        if finished.reason == "length" and not (text or calls or self._request.max_tokens):
-            raise Unavailable(_ALL_THOUGHT)
-        if finished.reason == "stop" and not (form or text.strip() or calls):
-            raise Unavailable(_EMPTY)
-        if form and finished.reason == "stop" and not calls and not _is_json(text, form):
-            raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
+        calls = self._checked(text, finished)
+        support = Support()
+        if sources is not None and finished.reason == "stop" and not calls:
+            cites = any(place[1] in self._citable() for place in citations_in(text))
+            support = support_of(text, self._request.messages, sources, cites=cites)
+        if support.source:
+            yield self._shown(FOUND.format(name=support.source))
         if calls:
             yield events.ToolsCalled(calls)
-        if thinking := "".join(self._reasoning):
-            yield events.ThoughtsAdded((events.Thought("Reasoning", thinking),))
-        if form is None and (thought := unverified(text, known)):
-            yield events.ThoughtsAdded((thought,))
+        thoughts = [events.Thought("Reasoning", thinking)] if (thinking := "".join(self._reasoning)) else []
+        if self._request.form is None and (thought := unverified(text, self._citable())):
+            thoughts.append(thought)
+        thoughts += _thoughts_on(support)
         if kind := finished.answer_kind:
-            yield events.ThoughtsAdded((events.Thought("Answer", _KINDS[kind], {"kind": kind}),))
+            thoughts.append(events.Thought("Answer", _KINDS[kind], {"kind": kind}))
+        yield from (events.ThoughtsAdded((thought,)) for thought in thoughts)
         yield events.Finished(
             reason=final_reason(finished, has_calls=bool(calls)),
             usage=events.Usage.total(spent, finished.usage),
@@ -116,7 +127,20 @@ class Answering:
             followup_questions=tuple(map(AnswerLinks(self._known).whole, self._parser.questions))
             if self._parser
             else None,
+            is_unsupported=support.is_missing,
         )
+
+    def _checked(self, text: str, finished: ModelFinished) -> tuple[ToolCall, ...]:
+        """Return the calls for the caller, of an answer that is whole; see `end` for what is raised."""
+        form = self._request.form
+        calls = calls_for_caller(self._request, self._calls, finished.reason)
+        if finished.reason == "length" and not (text or calls or self._request.max_tokens):
+            raise Unavailable(_ALL_THOUGHT)
+        if finished.reason == "stop" and not (form or text.strip() or calls):
+            raise Unavailable(_EMPTY)
+        if form and finished.reason == "stop" and not calls and not _is_json(text, form):
+            raise Unavailable("The model did not answer with the JSON that it was asked for. Try again.")
+        return calls
 
     def _shown(self, text: str) -> events.TextDelta:
         self._answer.append(text)
@@ -137,6 +161,13 @@ def final_reason(finished: ModelFinished, *, has_calls: bool = False) -> str:
     if finished.reason in ("stop", "tool_calls"):
         return "tool_calls" if has_calls else "stop"
     return finished.reason
+
+
+def _thoughts_on(support: Support) -> Iterator[events.Thought]:
+    if support.source:
+        yield events.Thought("Citation found by the app", support.source, {"text": _ADDED})
+    if support.is_missing:
+        yield events.Thought("Unsupported answer", _UNSUPPORTED)
 
 
 def unverified(text: str, known: Collection[str]) -> events.Thought | None:

@@ -21,7 +21,7 @@ LONGEST_ID = 40
 
 def brings_tools(request: ChatRequest) -> bool:
     """Whether a request has tools of its caller, or results of such tools."""
-    return bool(request.tools or request.steps)
+    return bool(request.tools) or any(step.tool_calls for step in request.steps)
 
 
 def check_tools(request: ChatRequest, *, team: bool, takes_tools: bool, own: Collection[str]) -> ChatRequest:

@@ -11,11 +11,9 @@ from copy import replace
 from urllib.parse import quote
 
 from shared.chat_types import ChatRequest, Message
-from shared.citations import CITATION, MOST_CITATIONS
+from shared.citations import CITATION, MOST_CITATIONS, WholeCitations
 from shared.events import AgentMessage, ChatEvent, DataPoint, Retrieved, TextDelta
 
-_UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
-"""The end of the text so far, if more text could make it a citation or a link."""
 _PAGE = re.compile(r"#page=\d+\Z")
 
 
@@ -27,20 +25,14 @@ async def linked(events: AsyncGenerator[ChatEvent], base: str) -> AsyncGenerator
         base: URL of the documents, without a slash at its end.
     """
     known: dict[str, str] = {}
-    held = ""
+    whole = WholeCitations(lambda text: _with_links(text, known))
     async with aclosing(events):
         async for event in events:
+            text = whole.feed(event.text) if isinstance(event, TextDelta) else whole.flush()
+            if text:
+                yield TextDelta(text)
             if isinstance(event, TextDelta):
-                text = held + event.text
-                undecided = _UNDECIDED.search(text)
-                cut = undecided.start() if undecided else len(text)
-                held = text[cut:]
-                if cut:
-                    yield TextDelta(_with_links(text[:cut], known))
                 continue
-            if held:
-                yield TextDelta(_with_links(held, known))
-                held = ""
             if isinstance(event, Retrieved):
                 known |= links_of(event.data_points, base)
             if isinstance(event, AgentMessage):

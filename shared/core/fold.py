@@ -146,6 +146,11 @@ _NOTICES = {
 }
 
 
+def without_notice(text: str) -> str:
+    """Leave out of an answer that a client sends back what the app has added to its end."""
+    return text.removesuffix(_NOTICES["content_filter"]).removesuffix(_NOTICES["length"])
+
+
 def notice_of(finished: events.Finished | None, request: ChatRequest | None = None) -> str:
     """Say in the text why an answer stops amid it, since few pages show that otherwise; empty: it does not stop.
 

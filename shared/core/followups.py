@@ -16,6 +16,8 @@ _LONGEST_REST = 420
 """Characters after which a line no longer matches."""
 _LONGEST_GAP = 400
 """Characters of white space that belong to a marker, so that no more of it is held back and searched again."""
+_BROKEN = re.compile(r"([^<>\n]{4,390}\?)[ \t]{0,9}(>?)[ \t]{0,9}")
+"""The rest of a line with a marker that a model has broken: its question is not closed, or by one bracket."""
 _UNCLOSED = re.compile(r"(?!\s)(?!.*>>).{0,401}\Z")
 _UNCLOSED_PLAIN = re.compile(r"(?!\s)[^<>\n]{0,400}>?\Z")
 """The same for a marker that is not closed: the model had no room to finish the question."""
@@ -77,7 +79,8 @@ class FollowupParser:
                     self._at_line_start = alone
                     if (question := marker[1].strip()) and question not in self.questions:
                         self.questions.append(question)
-                    begin = place = marker.end(1) + len(">>")
+                    is_broken = not text.startswith(">>", marker.end(1))
+                    begin = place = marker.end() if is_broken else marker.end(1) + len(">>")
         if cut is None:
             cut = _gap_before(text, len(text) - text.endswith("<", begin), begin)
         shown.append(text[begin:cut])
@@ -103,6 +106,9 @@ def _marker(text: str, start: int, *, alone: bool, ended: bool) -> re.Match[str]
     plain = _PLAIN.match(text, start)
     if plain and not (alone and is_line):
         return plain
+    broken = _BROKEN.fullmatch(text, start, end) if is_line and (ended or not is_open) else None
+    if broken and (alone or broken[2]):
+        return broken
     if is_line and (alone or _END.match(text, end)):
         if not ended and (is_open or not alone):
             return _NoMarker.UNDECIDED

@@ -9,6 +9,7 @@ from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContex
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
+from shared.core.callers_tools import brings_tools
 from shared.core.context_window import fit_history, history_of
 from shared.core.links import KnownLinks
 from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
@@ -69,13 +70,15 @@ async def run_turn(
         foreign=found.foreign,
     )
     known_links = KnownLinks(request, context, lambda: found.passages)
-    answering = Answering(request, known_links, want_followups=want_followups)
+    citable = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
+    answering = Answering(request, known_links, lambda: citable, want_followups=want_followups)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if part := answering.take(event):
                 yield part
-    known = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
-    for event in answering.end(known, spent=rewriting):
+    # The built-in model cites by itself; tools and images hold what no text of a source does.
+    compares = model.takes_tools and searches and not (brings_tools(request) or shown.images or request.form)
+    for event in answering.end(found.passages if compares else None, rewriting):
         yield event
 
 
@@ -118,12 +121,12 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
     call = replace(model_request(request, prompt, want_followups=False), language=None)
-    answering = Answering(request, KnownLinks(request, context, tuple[Passage]), want_followups=False)
+    answering = Answering(request, KnownLinks(request, context, tuple[Passage]), tuple[str], want_followups=False)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if shown := answering.take(event):
                 yield shown
-    for event in answering.end(()):
+    for event in answering.end(None):
         yield event
 
 

@@ -5,7 +5,7 @@ from copy import replace
 
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json
-from shared.core.prompts import CITING
+from shared.core.prompts import PROMPTS
 from shared.core.searching import search_query, search_thoughts
 from shared.core.sources import fitting, source_text
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
@@ -15,12 +15,6 @@ _LONGEST_QUERY = 1_000
 
 _CALLS = 3
 """Calls whose sources fit together into the tokens that an answer has for sources."""
-
-_INSTRUCTIONS = f"""\
-Before you state facts, call search to find them in the organization's documents; search again in other words, or for \
-another part of the question, as often as it helps. Use only facts that a search found or that somebody told in this \
-conversation. If they do not hold the answer, say that you don't know.
-{CITING}"""
 
 
 async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolResult:
@@ -61,5 +55,5 @@ SEARCH = Tool(
         query="query",
     ),
     _search,
-    _INSTRUCTIONS,
+    PROMPTS["search"],
 )

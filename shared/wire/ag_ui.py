@@ -205,6 +205,8 @@ class _Encoder(PartsEncoder):
             yield from self._thoughts_events(self._message, self._thoughts)
         reason = "tool_calls" if event.reason == PAUSED else event.reason
         result: Record = {"sources": _sources_json(self._points, self._base_url), "finish_reason": reason}
+        if event.is_unsupported:
+            result["unsupported"] = True
         if event.followup_questions is not None:
             questions = list[Json](event.followup_questions)
             result["followup_questions"] = questions

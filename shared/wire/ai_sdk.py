@@ -210,7 +210,8 @@ class _Encoder(PartsEncoder):
             keys: Record = {"toolCallId": call.id, "toolName": call.name}
             yield {"type": "tool-input-start", **keys}
             yield {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": call.arguments}
-            yield {"type": "tool-input-available", **keys, "input": from_json(call.arguments)}
+            beside: Record = {"providerMetadata": {"switchboard": {"beside": call.beside}}} if call.beside else {}
+            yield {"type": "tool-input-available", **keys, "input": from_json(call.arguments), **beside}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:
         if finished.followup_questions is not None:
@@ -221,6 +222,7 @@ class _Encoder(PartsEncoder):
             metadata["usage"] = input_output_tokens(finished.usage)
         prompt = self._turn.prompt_filter_results or finished.prompt_filter_results
         metadata |= _filtered(prompt, finished.content_filter_results)
+        metadata |= {"unsupported": True} if finished.is_unsupported else {}
         reason = _REASONS.get(finished.reason, "other")
         yield {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
 

@@ -18,7 +18,7 @@ from pydantic import FailFast, Field
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, RetrievalMode
-from shared.citations import CITED, MOST_CITATIONS
+from shared.citations import CITED, MOST_CITATIONS, WholeCitations
 from shared.core.fold import Answer
 from shared.errors import BadRequest
 from shared.wire.framing import SSE_OPENAI, Framed
@@ -33,8 +33,6 @@ from shared.wire.request_body import BodyModel
 _log = logging.getLogger("switchboard.azure_openai")
 
 _NAME = re.compile(CITED)
-_LONGEST_NAME = 300
-"""Characters in brackets that are waited for: those of `CITED`."""
 _NUMBER = re.compile(r"doc\d+")
 _MARK = re.compile(r"\s?\[doc\d+\]")
 _FILTER = re.compile(r"category (eq|ne) '((?:[^']|'')+)'")
@@ -218,22 +216,15 @@ class _Encoder(ChunksEncoder):
     def __init__(self, request: ChatRequest) -> None:
         super().__init__(request)
         self._has_begun = True  # the first chunk has the sources, and the role
-        self._held = ""
+        self._whole = WholeCitations(lambda text: _marked(text, self._points))
         self._told: tuple[events.DataPoint, ...] | None = None
 
     def encode(self, event: events.ChatEvent) -> Iterator[Record | Framed]:
         """Yield the chunks of an event. A text waits until it is known whether it ends in the middle of a name."""
-        text = self._held
-        if isinstance(event, events.TextDelta):
-            text += event.text
-            begin = text.rfind("[")
-            is_open = begin >= 0 and len(text) - begin <= _LONGEST_NAME and not {"]", "\n"} & {*text[begin:]}
-            text, self._held = (text[:begin], text[begin:]) if is_open else (text, "")
-        else:
-            self._held = ""
+        text = self._whole.feed(event.text) if isinstance(event, events.TextDelta) else self._whole.flush()
         if text:
             yield from self._sources()
-            yield from super().encode(events.TextDelta(_marked(text, self._points)))
+            yield from super().encode(events.TextDelta(text))
         if isinstance(event, events.TextDelta):
             return
         if isinstance(event, events.AgentMessage):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, FailFast, Field, model_validator
 
 from shared.chat_types import (
+    SENT_BY,
     ChatRequest,
     ChatState,
     Decision,
@@ -22,10 +23,11 @@ from shared.chat_types import (
     ToolCall,
     bounded_beside,
 )
+from shared.core.fold import without_notice
 from shared.errors import BadRequest
 from shared.history import is_session_id
 from shared.wire.request_body import BodyModel
-from shared.wire.tools_body import steps_of
+from shared.wire.tools_body import steps_of, untagged
 
 MAX_TOOL_CALLS = 128
 """Tool calls in one message. Source: OpenAI API reference, `tools`: a model may be offered 128."""
@@ -62,6 +64,8 @@ class ToolCallBody(BodyModel):
     id: str
     function: FunctionBody
     extra_content: Any = Field(default=None, description="What came with the call, as Gemini sends it.")
+    thought_signature: Any = Field(default=None, description="The same, as other services do.")
+    beside: dict[str, Any] | None = Field(default=None, description="All that came with it, as `ai-sdk` has it.")
 
 
 class MessageBody(BodyModel):
@@ -238,17 +242,22 @@ def parse_chat(
 
 
 def _conversation(said: Sequence[MessageBody], *, takes_tools: bool) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-    """Return the conversation up to the question, and what came after it."""
-    messages = tuple(_message(index, message) for index, message in enumerate(said))
-    steps: tuple[Message, ...] = ()
-    if takes_tools and messages[-1].role is Role.TOOL:
+    """Return the conversation up to the question, and what came after it: an answer that is to go on, or results.
+
+    An answer without a word at the end is as absent: front ends leave one where an answer failed.
+    """
+    messages = [_message(index, message) for index, message in enumerate(said)]
+    if len(messages) > 1 and messages[-1] == Message(Role.ASSISTANT, ""):
+        del messages[-1]
+    steps: list[Message] = []
+    if messages[-1].role is Role.ASSISTANT or (takes_tools and messages[-1].role is Role.TOOL):
         begin = steps_of(messages)
         messages, steps = messages[:begin], messages[begin:]
     if messages[-1].role is not Role.USER:
         raise BadRequest(f"The last message must be the user's, and its role is '{messages[-1].role}'.")
     if not messages[-1].content.strip():
         raise BadRequest("The last message is empty: put the question into its content.")
-    return messages, steps
+    return tuple(messages), tuple(steps)
 
 
 def _refuse_files(body: Mapping[str, Json]) -> None:
@@ -281,18 +290,20 @@ def _conversation_id(state: Json) -> str | None:
 def _message(index: int, message: MessageBody) -> Message:
     if message.content is None and not message.tool_calls and message.role != "assistant":
         raise BadRequest(f"messages[{index}].content should be a string.")
-    calls = [
-        ToolCall(
-            call.id,
-            call.function.name,
-            call.function.arguments,
-            bounded_beside({"extra_content": call.extra_content, "reasoning_content": thought}),
-        )
-        for call, thought in zip(
-            message.tool_calls or (), chain([message.reasoning_content], repeat(None)), strict=False
-        )
-    ]
-    return Message(Role(message.role), message.content or "", tuple(calls), message.tool_call_id)
+    thoughts = chain([message.reasoning_content], repeat(None))
+    calls = [_call(call, thought) for call, thought in zip(message.tool_calls or (), thoughts, strict=False)]
+    text = message.content or ""
+    said = without_notice(text) if message.role == "assistant" else text
+    result_of = untagged(message.tool_call_id)[0] if message.tool_call_id else message.tool_call_id
+    return Message(Role(message.role), said, tuple(calls), result_of)
+
+
+def _call(call: ToolCallBody, thought: Json) -> ToolCall:
+    """A call, with what came beside it for the service that its id names."""
+    call_id, sent_by = untagged(call.id)
+    given: dict[str, Json] = {"extra_content": call.extra_content, "thought_signature": call.thought_signature}
+    given |= {"reasoning_content": thought, SENT_BY: sent_by} | (call.beside or {})
+    return ToolCall(call_id, call.function.name, call.function.arguments, bounded_beside(given))
 
 
 def _overrides(context: ContextBody) -> Overrides:

@@ -71,7 +71,7 @@ def finished_context(model: str, finished: Finished) -> dict[str, Json]:
     context: dict[str, Json] = {"finish_reason": finished.reason, "model": model}
     if finished.usage:
         context["usage"] = usage_json(finished.usage)
-    return context
+    return context | ({"unsupported": True} if finished.is_unsupported else {})
 
 
 def filtered_context(prompt: Json = None, answer: Json = None, offsets: Json = None) -> dict[str, Json]:

@@ -63,6 +63,8 @@ def _flat(message: dict[str, Json]) -> dict[str, Json]:
         flat["content"] = content
     elif isinstance(items, list):
         flat["content"] = "\n\n".join(text for item in items if (text := _text_of(item)))
+    elif role is not None:
+        flat["content"] = "" if flat["role"] == "tool" else None  # calls of a plugin, or what they returned
     return flat
 
 
@@ -71,8 +73,9 @@ def _lower(keys: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _text_of(item: Json) -> str:
+    """The text of an item; Java has it in `content`, and names no type."""
     keys = _lower(item) if isinstance(item, dict) else {}
-    text = keys.get("text") if _kind(keys) in ("text", "TextContent") else None
+    text = keys.get("text", keys.get("content")) if _kind(keys) in ("text", "TextContent") else None
     return text if isinstance(text, str) else ""
 
 

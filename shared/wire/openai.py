@@ -19,6 +19,7 @@ from shared.wire.openai_body import attached, parse
 from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record
+from shared.wire.tools_body import tagged
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls")
 """The reasons that clients know, of those that an answer can end for."""
@@ -44,7 +45,7 @@ def completion(request: ChatRequest, answer: Answer) -> Record:
         "message": message,
         "finish_reason": _reason(finished),
         "logprobs": None,
-        **known(content_filter_results=finished.content_filter_results),
+        **known(content_filter_results=finished.content_filter_results, unsupported=finished.is_unsupported),
     }
     prompt = answer.completion.prompt_filter_results or finished.prompt_filter_results
     return {
@@ -146,7 +147,10 @@ class ChunksEncoder:
         where = self._chunk({**known(annotations=_annotations(cited)), "context": context})
         yield where | known(event=_listed(cited, self._points))
         prompt = self._prompt_filter or finished.prompt_filter_results
-        ended = self._chunk({}, _reason(finished), content_filter_results=finished.content_filter_results)
+        marks: Record = known(
+            content_filter_results=finished.content_filter_results, unsupported=finished.is_unsupported
+        )
+        ended = self._chunk({}, _reason(finished), **marks)
         yield ended | known(prompt_filter_results=prompt)
         if self._details.include_usage and finished.usage:
             yield {**self._head, "choices": [], "usage": _usage(finished.usage)}
@@ -162,8 +166,12 @@ class ChunksEncoder:
 
 
 def _call(call: ToolCall) -> Record:
-    made: Record = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-    return made | ({"extra_content": extra} if (extra := call.beside.get("extra_content")) else {})
+    made: Record = {
+        "id": tagged(call),
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+    return made | {key: call.beside[key] for key in ("extra_content", "thought_signature") if key in call.beside}
 
 
 def _usage(usage: events.Usage | None) -> Json:

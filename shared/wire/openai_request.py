@@ -94,7 +94,8 @@ def request_of(
 ) -> ChatRequest:
     """Turn a body with `messages` as the other protocols have them into a request, without its files.
 
-    JSON has no place for follow-up questions, so that such a request asks for none.
+    JSON has no place for follow-up questions, so that such a request asks for none. A system message that comes last,
+    as NextChat asks for a summary of the chat, is a task for the model alone.
 
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
@@ -102,13 +103,17 @@ def request_of(
     """
     model = keys.model or next(iter(MODELS))
     agent = None if model in MODELS else _agent_of(model)
+    said, asks_by_system = body.get("messages"), False
+    if isinstance(said, list) and said and isinstance(last := said[-1], dict) and last.get("role") == "system":
+        asked: list[Json] = [*said[:-1], last | {"role": "user"}]
+        asks_by_system, body = True, {**body, "messages": asked}
     request = parse_chat(body, state_key="session_state", takes_tools=True, decisions=decisions)
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
     if form:
         overrides = replace(overrides, suggest_followup_questions=False)
-    is_task = bool(request.messages) and _is_task(request, body)
+    is_task = bool(request.messages) and (asks_by_system or _is_task(request, body))
     return replace(
         request.in_conversation(None) if is_task else request,
         overrides=overrides,

@@ -16,7 +16,7 @@ from shared.core.fold import Answer, notice_of
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, said, sources_context
+from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, known, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, attached, parse
 from shared.wire.openai_responses_references import completed
@@ -368,7 +368,9 @@ def _end(
         "completed_at": None if reason else max(request.created, finished.ended),  # a clock may have been set back
         "incomplete_details": {"reason": reason} if reason else None,
         "usage": _usage(finished.usage) if finished.usage else None,
-        "context": sources_context(request, points, thoughts, finished) | found,
+        "context": sources_context(request, points, thoughts, finished)
+        | found
+        | known(unsupported=finished.is_unsupported),
     }
 
 

@@ -166,6 +166,8 @@ def _end(finished: Finished) -> Record:
         end["PromptFilterResults"] = finished.prompt_filter_results
     if finished.content_filter_results:
         end["ContentFilterResults"] = finished.content_filter_results
+    if finished.is_unsupported:
+        end["Unsupported"] = True
     return end
 
 

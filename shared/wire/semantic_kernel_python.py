@@ -122,6 +122,7 @@ def _completion(request: ChatRequest, started: CompletionStarted) -> Record:
 
 def _end(finished: Finished) -> Record:
     usage: Record = {"usage": _usage(finished.usage)} if finished.usage else {}
+    usage |= {"unsupported": True} if finished.is_unsupported else {}
     return usage | filtered_context(finished.prompt_filter_results, finished.content_filter_results)
 
 

@@ -3,12 +3,13 @@
 Source: OpenAI API reference, `tools` and `tool_choice`, whose limits hold in all of these protocols.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from shared.chat_types import Json, Message, Role, ToolChoice, ToolDefinition
+from shared.chat_types import SENT_BY, Json, Message, Role, ToolCall, ToolChoice, ToolDefinition
 from shared.errors import BadRequest, TooLarge
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
@@ -19,6 +20,8 @@ MOST_BYTES = 128 * 1024
 """JSON of all tools together, in bytes: each model call of the answer reads them."""
 DEEPEST = 32
 """Levels of lists and objects in a JSON schema."""
+
+_TAGGED = re.compile(r"(.+)~([0-9a-f]{8})", re.DOTALL)
 
 type ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 type Schema = Annotated[dict[str, Any], Field(description="JSON schema of the arguments, which are an object.")]
@@ -90,6 +93,17 @@ def chosen(
     elif choice == "required" and not tools:
         raise BadRequest("tool_choice: is 'required', and there are no tools to call.")
     return tools, ToolChoice(choice not in (None, "auto"), named, parallel)
+
+
+def tagged(call: ToolCall) -> str:
+    """Return the id of a call for the caller: with what came beside the call goes the name of the service it is for."""
+    return f"{call.id}~{call.beside[SENT_BY]}" if SENT_BY in call.beside else call.id
+
+
+def untagged(call_id: str) -> tuple[str, str]:
+    """Return the id of a call that a caller sends back, and the name of its service; empty: it has none."""
+    found = _TAGGED.fullmatch(call_id)
+    return (found[1], found[2]) if found else (call_id, "")
 
 
 def refuse_other_kinds(tools: Json) -> None:

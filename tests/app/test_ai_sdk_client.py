@@ -333,7 +333,7 @@ BAD_BODIES: list[tuple[Any, str]] = [
     ({"messages": [{"role": "user", "parts": [{"type": "text", "text": " \n"}]}]}, "The last message is empty"),
     ({"messages": [{"role": "robot", "parts": ASKED["parts"]}]}, "messages[0].role: "),
     ({"messages": [{"parts": ASKED["parts"]}]}, "messages[0].role: "),
-    ({"messages": [ASKED, {"role": "assistant", "parts": ASKED["parts"]}]}, "The last message must be the user's"),
+    ({"messages": [{"role": "assistant", "parts": ASKED["parts"]}]}, "there is no question"),
     ({"messages": [ASKED, {"role": "assistant", "parts": [CALL]}]}, "messages[1].parts[0]: this call of a tool has no"),
     ({"messages": [ASKED, {"role": "assistant", "parts": [ANSWERED] * 2}]}, "tool_calls: each should have an id"),
     ({"messages": [ASKED, {"role": "assistant", "parts": [ANSWERED]}]}, "tools: the built-in model"),

@@ -91,6 +91,11 @@ async def test_a_paused_answer_survives_its_host_and_goes_on_when_a_person_has_d
         told, said = body[0]["Content"].split("\n\n")  # the app's own word comes first, whatever the model makes of it
         assert "drop was done: " in told
         assert said == "y is dropped."
+        assert body[0]["Metadata"]["Context"]["thoughts"][-1] == {
+            "title": "Approved call",
+            "description": told,
+            "props": None,
+        }
         openai.reply("x stays.")
         phrase = [*ASKED, {"role": "user", "content": f" Decline {chat['code'].lower()} "}]
         status, body = await answer(http, "POST", f"{host.url}/ai-chat/chat", ALICE, {"messages": phrase})

@@ -379,3 +379,21 @@ async def test_a_phrase_that_names_no_call_is_a_question_like_any_other(acting: 
         with pytest.raises(sdk.ConflictError, match="abandoned"):
             await client.chat.completions.create(model=MODEL, messages=messages)
     assert acting.has_run(approved=False)
+
+
+async def test_what_was_agreed_to_and_done_is_in_the_thoughts(acting: Acting, http: aiohttp.ClientSession) -> None:
+    async def ask(*texts: str, state: Any = None) -> Any:
+        said = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+        body = {"messages": said, "session_state": state}
+        async with http.post(f"{acting.host.url}/ai-chat/chat", json=body) as response:
+            return await response.json()
+
+    acting.will_ask()
+    asked = await ask(ASKED)
+    assert asked["context"]["thoughts"][-1]["title"] == "Tool: crm.look"
+    acting.model.reply("I'm sorry, but I can't assist with that.")
+    approve = asked["context"]["followup_questions"][0]
+    done = await ask(ASKED, asked["message"]["content"], approve, state=asked["session_state"])
+    thoughts = [(one["title"], one["description"]) for one in done["context"]["thoughts"]]
+    assert ("Tool: crm.drop", '{"name":"x"}') in thoughts
+    assert thoughts[-1] == ("Approved call", "crm.drop was done: x is dropped")

@@ -26,7 +26,7 @@ BAD_BODIES: list[tuple[bytes, str]] = [
     (b'{"messages": [], "session_state": ' + b"1" * 5_000 + b"}", "more than 400 digits"),
     (b"{}", "messages: is missing"),
     (b'{"messages": []}', "messages"),
-    (b'{"messages": [{"role": "assistant", "content": "Hi"}]}', "must be the user's"),
+    (b'{"messages": [{"role": "assistant", "content": "Hi"}]}', "there is no question"),
     (b'{"messages": [{"role": "robot", "content": "Hi"}]}', "messages[0].role"),
     (b'{"messages": [{"role": "user", "content": {}}]}', "messages[0].content"),
     (b'{"messages": [{"role": "user", "content": "Hi"}], "context": {"top": "3"}}', "context.top"),

@@ -88,7 +88,7 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
         "input[0].content",
         "1000",
     ),
-    ({"input": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}, None, "must be the user's"),
+    ({"input": [{"role": "assistant", "content": "b"}]}, "messages", "there is no question"),
     (
         {"input": [{"role": "user", "content": json.loads("[" * 100 + "]" * 100)}]},
         "input[0].content[0]",

@@ -148,7 +148,7 @@ async def test_what_came_with_a_call_goes_back_with_it() -> None:
             finish_reason="tool_calls",
         )
         call = next(one for one in await ask(model, replace(QUESTION, tools=(LOOK,))) if isinstance(one, ToolCall))
-        assert call.beside == beside | {"reasoning_content": "Let me look."}
+        assert call.beside.items() >= (beside | {"reasoning_content": "Let me look."}).items()
         spoken = (
             *QUESTION.messages,
             Message(Role.ASSISTANT, "", (call,)),
@@ -160,3 +160,8 @@ async def test_what_came_with_a_call_goes_back_with_it() -> None:
         message = sent["messages"][1]
         assert message["reasoning_content"] == "Let me look."
         assert message["tool_calls"][0]["extra_content"] == beside["extra_content"]
+        assert "sent_by" not in str(sent)
+        elsewhere = replace(call, beside=call.beside | {"sent_by": "0" * 8})
+        await ask(model, replace(QUESTION, messages=(spoken[0], Message(Role.ASSISTANT, "", (elsewhere,)), spoken[2])))
+        assert "Let me look." not in str(service.chats[-1].body)
+        assert "SIG" not in str(service.chats[-1].body)

@@ -12,7 +12,7 @@ import pytest
 from shared.chat_types import ChatRequest, FileText, ImagePart, Message, Role
 from shared.core.attachments import LONGEST_TEXT, Attachment, attach, attached_thoughts
 from shared.core.context_window import ATTACHED_TOKENS, estimate_attached_tokens, fit_history
-from shared.core.prompts import FILES_INSTRUCTIONS, answer_prompt, rewrite_prompt
+from shared.core.prompts import PROMPTS, answer_prompt, rewrite_prompt
 from shared.errors import BadRequest, TooLarge
 from shared.reading.limits import UPLOAD_LIMITS
 from shared.reading.sandbox import sandbox_for_uploads
@@ -258,7 +258,7 @@ async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
         sent(b"The code is 4711.", "text/plain", "[draft] notes.txt"), sent(PNG, "image/png", index=1)
     )
     instructions, *_, question = answer_prompt(request, request.messages[:-1], ["plan.pdf: Dental care."])
-    assert FILES_INSTRUCTIONS in instructions.content
+    assert PROMPTS["files"] in instructions.content
     assert question.text == (
         "<file>\nName: (draft) notes.txt\n\nThe code is 4711.\n</file>\n\nSources:\nplan.pdf: Dental care.\n\n"
         f"Today is {datetime.now(UTC):%A, %Y-%m-%d}.\n\nWhat is in it?"
@@ -269,7 +269,7 @@ async def test_the_answer_reads_the_files_and_the_search_does_not() -> None:
 
 
 def test_without_files_the_prompt_says_nothing_of_them() -> None:
-    assert FILES_INSTRUCTIONS not in answer_prompt(REQUEST, (), [])[0].content
+    assert PROMPTS["files"] not in answer_prompt(REQUEST, (), [])[0].content
     assert attached_thoughts(REQUEST) == []
 
 

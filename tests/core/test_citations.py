@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.citations import unverified_citations
+from shared.citations import WholeCitations, unverified_citations, with_exact_names
 
 SOURCES = {"plan.pdf#page=3", "leave.md", "Handbook#page=2", "Price list"}
 
@@ -26,3 +26,25 @@ SOURCES = {"plan.pdf#page=3", "leave.md", "Handbook#page=2", "Price list"}
 )
 def test_only_invented_sources_are_named(text: str, unverified: list[str]) -> None:
     assert unverified_citations(text, SOURCES) == unverified
+
+
+NAMED = {"My talks.md", "PyCon US 2025 – talks.md", "a, b.md", "It’s.md", "plan.pdf#page=3", "one.md", "two.md", "Ü.md"}
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        ("At 9 [ My talks.md ].", "At 9 [My talks.md]."),
+        ("At 9 [PyCon US 2025 - talks.md].", "At 9 [PyCon US 2025 – talks.md]."),
+        ("[My\u00a0talks.md] [It's.md] [U\u0308.md]", "[My talks.md] [It’s.md] [Ü.md]"),
+        ("[one.md, two.md] [one.md; plan.pdf#page=3]", "[one.md][two.md] [one.md][plan.pdf#page=3]"),
+        ("[a, b.md] stays one", "[a, b.md] stays one"),
+        ("[one.md, three.md] [My talk.md] [1, 2] [ ] [,]", "[one.md, three.md] [My talk.md] [1, 2] [ ] [,]"),
+        ("[ My talks.md ](https://x.example) is a link", "[ My talks.md ](https://x.example) is a link"),
+        ("[my talks.md] has other letters", "[my talks.md] has other letters"),
+    ],
+)
+def test_a_citation_gets_the_name_of_its_source_however_the_text_is_cut(written: str, exact: str) -> None:
+    for cut in range(len(written) + 1):
+        whole = WholeCitations(lambda text: with_exact_names(text, NAMED))
+        assert whole.feed(written[:cut]) + whole.feed(written[cut:]) + whole.flush() == exact

@@ -252,6 +252,38 @@ async def test_an_invented_citation_stays_and_is_named(service: OpenAIStandIn, r
     assert answer.thoughts[-1].description == ["invented.pdf"]
 
 
+@pytest.mark.parametrize(
+    ("said", "text", "title", "is_unsupported"),
+    [
+        (
+            "The plan pays 80 % for dental care.",
+            "The plan pays 80 % for dental care.\n\n*(Source found by the app: [plan.pdf#page=3])*",
+            "Citation found by the app",
+            False,
+        ),
+        ("The plan pays 85 % of it.", "The plan pays 85 % of it.", "Unsupported answer", True),
+        ("The plan pays 80 % [ plan.pdf#page=3 ].", "The plan pays 80 % [plan.pdf#page=3].", "Prompt", False),
+        ("I don't know.", "I don't know.", "Prompt", False),
+    ],
+)
+async def test_a_citation_that_is_missing_is_found_and_an_answer_that_no_source_supports_is_marked(
+    service: OpenAIStandIn, retriever: SqliteRetriever, said: str, text: str, title: str, *, is_unsupported: bool
+) -> None:
+    service.reply(*said.partition(" "))
+    answer = await answer_of(service, retriever, asked())
+    assert (answer.text, answer.thoughts[-1].title) == (text, title)
+    assert answer.finished.is_unsupported is is_unsupported
+
+
+async def test_an_answer_that_goes_on_is_compared_with_its_sources_as_a_whole(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply(" 80 % of dental care.")
+    begun = replace(asked(), steps=(Message(Role.ASSISTANT, "The plan [plan.pdf#page=3] pays"),))
+    answer = await answer_of(service, retriever, begun)
+    assert (answer.text, answer.thoughts[-1].title) == (" 80 % of dental care.", "Prompt")
+
+
 async def test_overrides_reach_the_model_and_the_search(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
     answer = await answer_of(
         service, retriever, asked("dental vacation", temperature=0.25, seed=42, top=1, exclude_category="leave")

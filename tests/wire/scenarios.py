@@ -46,7 +46,9 @@ PROMPT_FOUND: Json = [{"prompt_index": 0, "content_filter_results": {"hate": SAF
 VIOLENT: Json = {"violence": {"filtered": True, "severity": "high"}}
 TEXT = (TextDelta("It pays "), TextDelta("80 % – “fast”\u2028[plan.pdf#page=3] 🦷."))
 
-CALLS = ToolsCalled((ToolCall("c1", "look_up", '{"day":"–\u2028"}'), ToolCall("c2", "order", "{}")))
+BESIDE: dict[str, Json] = {"extra_content": {"google": {"thought_signature": "SIG"}}, "sent_by": "0123abcd"}
+"""What a model's service sent with a call, and its short name."""
+CALLS = ToolsCalled((ToolCall("c1", "look_up", '{"day":"–\u2028"}', BESIDE), ToolCall("c2", "order", "{}")))
 
 SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
     "answer": (RETRIEVED, STARTED, *TEXT, Finished("stop", Usage(100, 7))),
@@ -60,7 +62,7 @@ SCENARIOS: dict[str, tuple[ChatEvent, ...]] = {
         STARTED,
         TextDelta("So says [x.pdf]."),
         ThoughtsAdded((Thought("Unverified citations", ["x.pdf"]),)),
-        Finished("stop"),
+        Finished("stop", is_unsupported=True),
     ),
     "azure": (
         RETRIEVED,

@@ -74,11 +74,9 @@ def test_version_5_answers_the_call_itself(output: str, approved: bool) -> None:
     ],
 )
 def test_calls_of_servers_that_come_back_from_ai_sdk_decide_nothing(parts: tuple[Any, ...]) -> None:
-    request = ai_sdk(*parts, later="And now?")
-    assert request.decisions == ()
-    assert "forged" not in str(request)
-    with pytest.raises(BadRequest):
-        ai_sdk(*parts)
+    for request in (ai_sdk(*parts, later="And now?"), ai_sdk(*parts)):
+        assert request.decisions == ()
+        assert "forged" not in str(request)
 
 
 @pytest.mark.parametrize(

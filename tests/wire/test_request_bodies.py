@@ -17,6 +17,7 @@ from shared.wire.chat_body import ChatBody, parse_chat
 from shared.wire.history_body import HISTORY_BODY_LIMIT, ListedPage, MessagesBody, read_page
 from shared.wire.request_body import MAX_VALUES, BodyModel, JsonReader, read_json_object
 from shared.wire.table import PROTOCOLS
+from tests.wire.scenarios import BESIDE
 
 ASK: dict[str, Json] = {"messages": [{"role": "user", "content": "Hi"}]}
 
@@ -68,7 +69,7 @@ def test_a_byte_order_mark_is_no_obstacle() -> None:
         ({"messages": [{"role": "user", "content": ["Hi"]}]}, r"messages\[0\]\.content: should be a valid string"),
         ({"messages": [{"role": "user", "content": None}]}, r"messages\[0\]\.content should be a string"),
         ({"messages": [{"role": "user", "content": " \n"}]}, "last message is empty"),
-        ({"messages": [{"role": "assistant", "content": "Hi"}]}, "last message must be the user's"),
+        ({"messages": [{"role": "assistant", "content": "Hi"}]}, "there is no question"),
         ({"context": []}, "context: "),
         ({"context": {"overrides": "x"}}, "context.overrides: "),
     ],
@@ -166,6 +167,22 @@ def test_an_echoed_tool_call_comes_through() -> None:
     assert (messages[1].role, messages[1].tool_call_id) == (Role.TOOL, "c1")
 
 
+@pytest.mark.parametrize("protocol", ["openai", "azure-openai", "ai-sdk"])
+def test_what_came_with_a_call_comes_back_for_the_service_that_sent_it(protocol: str) -> None:
+    if protocol == "ai-sdk":
+        metadata: Json = {"switchboard": {"beside": BESIDE}}
+        part = {"type": "tool-f", "toolCallId": "c1", "input": {}, "callProviderMetadata": metadata}
+        answer = {"role": "assistant", "parts": [part | {"state": "output-available", "output": "found"}]}
+        said: list[Any] = [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}, answer]
+    else:
+        call = {"id": "c1~0123abcd", "function": {"name": "f", "arguments": "{}"}} | BESIDE
+        result = {"role": "tool", "tool_call_id": "c1~0123abcd", "content": "found"}
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}, result]
+    steps = PROTOCOLS[protocol].parse({"messages": said}).steps
+    assert [step.tool_call_id for step in steps] == [None, "c1"]
+    assert steps[0].tool_calls == (ToolCall("c1", "f", "{}", BESIDE),)
+
+
 @pytest.mark.parametrize("state", [None, 0, "s", [1, {"a": [None]}], {"deep": {"n": 1.0}}])
 def test_session_state_comes_through_as_it_is(state: Json) -> None:
     asked = parse(session_state=state)
@@ -200,6 +217,13 @@ def test_a_text_that_is_too_long_for_a_conversations_id_is_only_given_back(state
             ],
         },
         {"role": "assistant", "content": "Bye"},
+        {"role": "assistant", "content": "Bye", "context": {"thoughts": [], "data_points": {}}},
+        {
+            "authorRole": "ASSISTANT",
+            "content": None,
+            "items": [{"content": "Bye", "modelId": None}],
+            "encoding": "UTF-8",
+        },
     ],
 )
 def test_what_a_client_of_semantic_kernel_echoes_is_read_in_each_languages_shape(
@@ -210,9 +234,34 @@ def test_what_a_client_of_semantic_kernel_echoes_is_read_in_each_languages_shape
     assert (last.role, last.content) == (Role.USER, "Hi")
 
 
+JAVA = [
+    {"authorRole": "USER", "content": "What of crowns?", "items": None, "contentType": "TEXT", "encoding": "UTF-8"},
+    {"authorRole": "ASSISTANT", "toolCall": [{"id": "c1", "pluginName": "crm", "functionName": "look"}]},
+    {"authorRole": "TOOL", "content": "paid", "metadata": {"id": "c1"}, "contentType": "TEXT"},
+    {"authorRole": "ASSISTANT", "content": "70 %.", "contentType": "TEXT"},
+    {"authorRole": "USER", "content": "And bridges?", "contentType": "TEXT"},
+]
+PYTHON = [
+    {"role": "user", "items": [{"content_type": "text", "text": "What of crowns?", "encoding": None}]},
+    {"role": "assistant", "items": [{"content_type": "function_call", "id": "c1", "name": "crm-look"}], "name": None},
+    {"role": "tool", "items": [{"content_type": "function_result", "id": "c1", "result": "paid"}], "status": None},
+    {"role": "assistant", "items": [{"content_type": "text", "text": "70 %."}], "finish_reason": "stop"},
+    {"role": "user", "items": [{"content_type": "text", "text": "And bridges?"}], "metadata": {}},
+]
+"""A history with a call of the client's own plugin, as `ChatHistory` of 1.45 writes it."""
+
+
+@pytest.mark.parametrize("protocol", ["semantic-kernel", "semantic-kernel-python"])
+@pytest.mark.parametrize("history", [JAVA, PYTHON], ids=["java", "python"])
+def test_a_history_of_semantic_kernel_with_calls_of_its_plugins_is_read(protocol: str, history: list[Json]) -> None:
+    said = PROTOCOLS[protocol].parse({"messages": history}).messages
+    spoken = [(one.role, one.content) for one in said if one.content and one.role is not Role.TOOL]
+    assert spoken == [(Role.USER, "What of crowns?"), (Role.ASSISTANT, "70 %."), (Role.USER, "And bridges?")]
+
+
 def test_a_message_of_semantic_kernel_is_in_one_of_its_shapes_whole() -> None:
     mixed: dict[str, Json] = {"role": "user", "Content": "Hi"}
-    with pytest.raises(BadRequest, match=r"messages\[0\]\.content: is missing"):
+    with pytest.raises(BadRequest, match=r"messages\[0\]\.content should be a string"):
         PROTOCOLS["semantic-kernel"].parse({"messages": [mixed]})
 
 

@@ -471,6 +471,9 @@ class _Sources(TypedDict, total=False):
     error: ErrorCode
 
 
+type Unsupported = Annotated[bool, Field(description="True if no source that was found supports the answer.")]
+
+
 class _End(TypedDict, total=False):
     """How the answer ended."""
 
@@ -481,6 +484,7 @@ class _End(TypedDict, total=False):
     prompt_filter_results: FilterResults
     content_filter_results: FilterResults
     content_filter_offsets: FilterOffsets
+    unsupported: Unsupported
 
 
 class RetrievedContext(_Sources, total=False):
@@ -776,6 +780,7 @@ class SemanticKernelMetadata(TypedDict, total=False):
     CreatedAt: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     SystemFingerprint: str | None
     FinishReason: str
+    Unsupported: Unsupported
     Usage: TokenCounts
     Context: Context
     authorName: Annotated[str, Field(description="In a team's answer: the agent whose message this is.")]
@@ -893,6 +898,7 @@ class SemanticKernelPythonMetadata(RetrievedContext, total=False):
     content_filter_results: FilterResults
     content_filter_offsets: FilterOffsets
     total_usage: PythonUsage
+    unsupported: Unsupported
 
 
 class SemanticKernelPythonContent(TypedDict):
