@@ -234,14 +234,14 @@ def test_what_a_client_of_semantic_kernel_echoes_is_read_in_each_languages_shape
     assert (last.role, last.content) == (Role.USER, "Hi")
 
 
-JAVA = [
+JAVA: list[Json] = [
     {"authorRole": "USER", "content": "What of crowns?", "items": None, "contentType": "TEXT", "encoding": "UTF-8"},
     {"authorRole": "ASSISTANT", "toolCall": [{"id": "c1", "pluginName": "crm", "functionName": "look"}]},
     {"authorRole": "TOOL", "content": "paid", "metadata": {"id": "c1"}, "contentType": "TEXT"},
     {"authorRole": "ASSISTANT", "content": "70 %.", "contentType": "TEXT"},
     {"authorRole": "USER", "content": "And bridges?", "contentType": "TEXT"},
 ]
-PYTHON = [
+PYTHON: list[Json] = [
     {"role": "user", "items": [{"content_type": "text", "text": "What of crowns?", "encoding": None}]},
     {"role": "assistant", "items": [{"content_type": "function_call", "id": "c1", "name": "crm-look"}], "name": None},
     {"role": "tool", "items": [{"content_type": "function_result", "id": "c1", "result": "paid"}], "status": None},
