@@ -115,6 +115,10 @@ class Served:
         """Return the tools that agents may have now; none if the server is down."""
         return [*(await self._listing(context)).tools]
 
+    async def is_down(self, context: RequestContext) -> bool:
+        """Whether it cannot be asked now; not known of one that each caller has a list of."""
+        return not self._definition.auth.on_behalf_of and bool((await self._listing(context)).problem)
+
     async def state(self, context: RequestContext) -> tuple[str, str]:
         """Say what is wrong, or nothing, and what is offered."""
         if self._definition.auth.on_behalf_of and context.caller.id is None:
