@@ -251,5 +251,5 @@ if settings and settings.chat_requests_queue:
     async def chat_request(message: func.QueueMessage, context: func.Context) -> None:
         """Answer a request of a queue into another queue (queue trigger)."""
         tries = message.dequeue_count or 1
-        since = message.insertion_time
-        await chat_requests.answer(message.get_body(), message.id or "", tries, context.invocation_id, since)
+        of, since = (message.id or "", message.pop_receipt or ""), message.insertion_time
+        await chat_requests.answer(message.get_body(), *of, tries, context.invocation_id, since)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from shared.errors import NotConfigured
-from shared.parts import build_message_runs, build_runs, build_service, open_answers, open_target
+from shared.parts import build_runs, build_service, open_answers, open_target
 from shared.runs import begin as runs_begin
 from shared.runs.begin import Arrival, Followed
 from shared.runtime.late_imports import Late, run_import
@@ -108,13 +108,13 @@ async def get_message_runs() -> "Runs":
     Raises:
         NotConfigured: a setting is missing or wrong.
     """
-    global _message_runs  # noqa: PLW0603 (a worker process serves one app)
+    global _message_runs
     service = await get_service()
     if service.settings.batches == "queue" and (runs := await get_runs()):
         return runs
     async with _starting:
         if _message_runs is None:
-            _message_runs = await run_import(build_message_runs, service)
+            _message_runs, _ = await run_import(build_runs, service, of_messages=True)
     return _message_runs
 
 

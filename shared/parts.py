@@ -152,35 +152,31 @@ _INDEX_FILE = "index.sqlite"
 _SAMPLE_TEAM = Path(__file__).parent.parent / "samples" / "agents.yaml"
 
 
-def build_message_runs(service: Service) -> "Runs":
-    """Make the runs of messages of `CHAT_REQUESTS_QUEUE`, for an app that keeps its other runs elsewhere."""
-    from shared.runs.blob_objects import BlobObjects
-    from shared.runs.in_process import InProcess
-    from shared.runs.registry import Runs
-    from shared.runs.running import Runner
-
-    runner = Runner(BlobObjects.from_settings(service.settings), service, {})
-    return Runs(runner, InProcess(runner.run))
-
-
 def open_answers(settings: Settings) -> "AnswerQueue":
-    """Open the queue of `CHAT_ANSWERS_QUEUE`.
+    """Open the queues of `CHAT_REQUESTS_QUEUE` and `CHAT_ANSWERS_QUEUE`.
 
     Raises:
-        NotConfigured: it is not set.
+        NotConfigured: they are not set.
     """
-    from shared.runs.answer_queue import AnswerQueue
-    from shared.runs.blob_objects import open_container
+    from shared.runs.answer_queue import AnswerQueue, TakenMessages
+    from shared.runs.blob_objects import BlobObjects, open_container
     from shared.runs.queue_engine import open_queue
 
-    name = settings.chat_answers_queue
-    if name is None:
-        raise NotConfigured("CHAT_ANSWERS_QUEUE is missing.")
-    return AnswerQueue(open_queue(settings, name), open_container(settings, name))
+    requests, name = settings.chat_requests_queue, settings.chat_answers_queue
+    if requests is None or name is None:
+        raise NotConfigured("CHAT_REQUESTS_QUEUE or CHAT_ANSWERS_QUEUE is missing.")
+    taken = TakenMessages(open_queue(settings, requests), BlobObjects.from_settings(settings))
+    return AnswerQueue(open_queue(settings, name), open_container(settings, name), taken)
 
 
-def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
-    """Choose and make the store and the engine of runs that the settings name.
+def build_runs(
+    service: Service, *, of_messages: bool = False
+) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
+    """Make the store and the engine of runs that the settings name.
+
+    Args:
+        service: Answers the runs.
+        of_messages: Whether they are those of `CHAT_REQUESTS_QUEUE` in an app that keeps its other runs elsewhere.
 
     Returns:
         The runs, and what looks after them. None in Azure, where a timer does, and a rule of the storage account
@@ -192,19 +188,22 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
     from shared.runs.upkeep import keep_up
 
     settings = service.settings
-    if settings.batches == "queue":
+    if of_messages or settings.batches == "queue":
         from shared.runs.blob_objects import BlobObjects
         from shared.runs.queue_engine import QueueEngine
 
-        blobs = BlobObjects.from_settings(settings)
-        runner = Runner(blobs, service, {})
-        runs = Runs(runner, QueueEngine.from_settings(settings, InProcess(runner.run)))
-        return runs, None if settings.in_azure else partial(keep_up, runs)
-    from shared.runs.folder_objects import FolderObjects
+        runner = Runner(BlobObjects.from_settings(settings), service, {})
+        here = InProcess(runner.run)
+        engine = here if of_messages else QueueEngine.from_settings(settings, here)
+    else:
+        from shared.runs.folder_objects import FolderObjects
 
-    runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
-    runs = Runs(runner, InProcess(runner.run))
-    return runs, partial(keep_up, runs)
+        runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
+        engine = InProcess(runner.run)
+    runs = Runs(runner, engine)
+    answers = open_answers(settings) if settings.chat_requests_queue else None
+    is_elsewhere = of_messages or (settings.batches == "queue" and settings.in_azure)
+    return runs, None if is_elsewhere else partial(keep_up, runs, answers)
 
 
 def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:

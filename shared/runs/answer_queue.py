@@ -1,13 +1,22 @@
-"""Sends answers to requests of a queue into another one. Imports `azure.storage.queue`: import this module late."""
+"""Sends answers to requests of a queue into another one, and lets requests come again whose host has died.
+
+Imports `azure.storage.queue`: import this module late.
+"""
 
 import re
+import time
+from contextlib import suppress
 from functools import partial
+from secrets import token_hex
 
 import msgspec
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
+from shared.errors import InternalError, SwitchboardError
 from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, storage_errors
+from shared.runs import NEW, ObjectStore
+from shared.runs.claim import read_state
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
@@ -37,9 +46,11 @@ class AnswerQueue:
     Args:
         queue: Client of the queue.
         container: Client of the container.
+        taken: The messages that are being answered.
     """
 
-    def __init__(self, queue: QueueClient, container: ContainerClient) -> None:
+    def __init__(self, queue: QueueClient, container: ContainerClient, taken: "TakenMessages") -> None:
+        self.taken = taken
         self._queue = queue
         self._container = container
 
@@ -65,6 +76,42 @@ class AnswerQueue:
         """Close the connections."""
         await close_client(self._queue)
         await close_client(self._container)
+
+
+class TakenMessages:
+    """The messages of the queue of requests that are worked on. Those of a dead host are invisible for ten minutes.
+
+    Args:
+        queue: Client of the queue.
+        store: Keeps the runs of the messages, and what lets a message come again, as `messages/{run id}/{any}`.
+    """
+
+    def __init__(self, queue: QueueClient, store: ObjectStore) -> None:
+        self._queue = queue
+        self._store = store
+
+    async def begin(self, run_id: str, message_id: str, receipt: str) -> str:
+        """Enter a message whose run begins; return the name of the entry."""
+        name = f"messages/{run_id}/{token_hex(4)}"
+        await self._store.write(name, f"{message_id} {receipt}".encode(), NEW)
+        return name
+
+    async def end(self, name: str) -> None:
+        """Delete the entry of a message that is answered."""
+        with suppress(SwitchboardError):  # the next sweep does
+            await self._store.delete(name)
+
+    async def sweep(self) -> None:
+        """Let each message come again now whose run has lost its runner, or has ended without an answer in a queue."""
+        for name in [name async for name in self._store.names("messages/")]:
+            state = None
+            with suppress(InternalError):  # one that cannot be read must not keep the others
+                state = await read_state(self._store, name.split("/")[1])
+            if state and state.is_stale(time.time()) and (found := await self._store.read(name)):
+                message_id, receipt = found.data.decode().split(" ")
+                with suppress(SwitchboardError), storage_errors(OWN):  # it is answered, or has come again by itself
+                    await self._queue.update_message(message_id, receipt, visibility_timeout=0)
+                await self.end(name)
 
 
 def _encoded(reply: Reply) -> bytes:

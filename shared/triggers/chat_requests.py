@@ -61,6 +61,8 @@ class _Work(msgspec.Struct):
     """The id for the answer: the message's own until the request's is read."""
     run_id: str
     """The run of the message, the same at each delivery."""
+    delivered: tuple[str, str]
+    """The message's id in the queue, and the right to change it."""
     invocation_id: str
     """The platform's id."""
     since: datetime | None
@@ -69,14 +71,19 @@ class _Work(msgspec.Struct):
     """How often it is delivered again if this try fails."""
     protocol: Protocol = AI_CHAT
     """The protocol that an error is told in."""
+    entry: str = ""
+    """What lets the message come again if this process ends; empty: its run has not begun."""
 
 
-async def answer(message: bytes, message_id: str, tries: int, invocation_id: str, since: datetime | None) -> None:
+async def answer(
+    message: bytes, message_id: str, receipt: str, tries: int, invocation_id: str, since: datetime | None
+) -> None:
     """Answer a message of the queue.
 
     Args:
         message: JSON in UTF-8, or that in base64.
         message_id: The queue's id of it.
+        receipt: The right to change it.
         tries: How often it has been delivered, with this time.
         invocation_id: The platform's id of this invocation.
         since: When it came into the queue.
@@ -88,7 +95,7 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
     from shared.runs.records import digest, is_temporary
 
     run_id = digest("queue message", message_id)[:32]
-    work = _Work(message_id, run_id, invocation_id, since, max(0, most_tries() - tries))
+    work = _Work(message_id, run_id, (message_id, receipt), invocation_id, since, max(0, most_tries() - tries))
     try:
         answers = await app.get_answers()
         try:
@@ -98,6 +105,8 @@ async def answer(message: bytes, message_id: str, tries: int, invocation_id: str
                 raise
             status, body = error.status, work.protocol.error(error, invocation_id)
         await answers.send(Reply(work.id, status, msgspec.Raw(encode_json(body))), run_id)
+        if work.entry:
+            await answers.taken.end(work.entry)
         _log.info("message of invocation %s: answered with %d, try %d", invocation_id, status, tries)
     except SwitchboardError as error:
         _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
@@ -159,6 +168,7 @@ async def _run(asked: _Message, work: _Work) -> Json:
         outlives=True,
         tries_left=work.tries_left,
     )
+    work.entry = await (await app.get_answers()).taken.begin(work.run_id, *work.delivered)
     followed = await app.begin(accepted, arrival, body)
     return encode(followed.request, await fold(followed.events(), filter_ends=work.protocol.filter_ends))
 

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import errors
+from shared.budgets.standing import STEP_SECONDS, STEPS
 from shared.chat_types import ChatRequest
 from shared.events import Failed
 from shared.web.responses import json_response
@@ -36,8 +37,9 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
     return response
 
 
-_LONGEST_WAIT, _SHORT_WAIT = 60, 5
-"""Seconds: the longest that is asked for, and the longest that clients shall wait without a word to their users."""
+_LONGEST_WAIT, _SHORT_WAIT = STEPS * STEP_SECONDS, 5
+"""Seconds: the longest that is asked for, which is that of a limit a minute, and the longest that clients shall wait
+without a word to their users."""
 _PATIENT = ("core-rest-pipeline/", "ts-http-runtime/")
 """In `User-Agent`: what waits as long as it is asked to, three times, before it shows an error (AI Chat Protocol)."""
 

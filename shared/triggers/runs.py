@@ -158,8 +158,8 @@ async def sweep() -> None:
     """Let runs go on that nobody works on (timer trigger)."""
     from shared.runs import upkeep
 
-    _, runs = await parts()
-    await upkeep.sweep(runs)
+    service, runs = await parts()
+    await upkeep.sweep(runs, await app.get_answers() if service.settings.chat_requests_queue else None)
 
 
 async def give_up_batch(message: bytes) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from shared.chat_types import Json, Passage
 from shared.citations import citations_in
-from shared.core.fold import Answer
+from shared.core.fold import Answer, notice_of
 from shared.core.sources import continuation
 from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
 from shared.wire.consent import page_of, question
@@ -28,12 +28,7 @@ MOST_RESULTS = 10
 """Results of a search, as its description says."""
 LONGEST_TEXT = 100_000
 """Characters of a document that `fetch` returns. Claude takes results of about 150,000, as JSON with its escapes."""
-_CUT = {
-    "content_filter": "[Cut here: the content filter of the model's service ended the answer. Rephrase the question.]",
-    "length": "[Cut here: the answer is longer than this app lets one be. Ask for a part of it.]",
-}
-"""Last line of an answer that is not whole, by the model's finish reason. Results have no place for a reason."""
-_UNSUPPORTED = "[No source that was found supports this answer.]"
+_UNSUPPORTED = "\n\n*(No source that was found supports this answer.)*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +105,8 @@ def ask_result(answer: Answer, base_url: str) -> Record:
 
     Its last line says so if it was cut, or if no source supports it.
     """
-    note = _CUT.get(answer.finished.reason) or (_UNSUPPORTED if answer.finished.is_unsupported else "")
-    whole = f"{answer.text}\n\n{note}".lstrip() if note else answer.text
+    unsupported = _UNSUPPORTED if answer.finished.is_unsupported else ""
+    whole = f"{answer.text}{notice_of(answer.finished)}{unsupported}".lstrip()
     known = {point.sourcepage for point in answer.data_points}
     cited = dict.fromkeys(place[1] for place in citations_in(answer.text) if place[1] in known)
     sources = [_source(name, base_url) for name in cited]

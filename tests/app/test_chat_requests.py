@@ -4,15 +4,17 @@ import asyncio
 import json
 import re
 import sys
+import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import aiohttp
+import msgspec
 import pytest
 import pytest_asyncio
 from azure.core.exceptions import ResourceNotFoundError
@@ -22,6 +24,11 @@ from azure.storage.queue.aio import QueueClient
 from shared.chat_types import Caller
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
+from shared.runs import NEW
+from shared.runs.answer_queue import TakenMessages
+from shared.runs.blob_objects import BlobObjects
+from shared.runs.records import State
+from shared.settings import Settings
 from tests.app import conftest
 from tests.app.conftest import NO_VECTORS
 from tests.local.running_host import REPOSITORY, RunningHost
@@ -295,20 +302,6 @@ async def test_a_message_that_comes_again_repeats_no_call_of_a_tool(
     assert server.dropped == ["x"]
 
 
-LEASE_OF_SECONDS = """
-import runpy
-import local.queue_trigger
-local.queue_trigger.LEASE_SECONDS = 4
-runpy.run_module("local", run_name="__main__")
-"""
-
-
-class BrieflyLeasing(RunningHost):
-    """A host whose messages come back four seconds after its death, and not ten minutes."""
-
-    run = ("-c", LEASE_OF_SECONDS)
-
-
 @pytest.mark.nightly
 async def test_a_host_that_is_killed_in_the_middle_loses_no_message_and_no_finished_call_is_made_twice(
     queues: Queues, data_dir: Path, openai: OpenAIStandIn, tmp_path: Path
@@ -318,7 +311,7 @@ async def test_a_host_that_is_killed_in_the_middle_loses_no_message_and_no_finis
     openai.reply("First.")
     openai.hang()
     await queues.ask({"id": "survivor", "route": "multi-agent-chat/batch", "body": BODY})
-    first = BrieflyLeasing(REPOSITORY, env, ("--port", "0"))
+    first = RunningHost(REPOSITORY, env, ("--port", "0"))
     try:
         await called(openai, before + 2)
     finally:
@@ -335,6 +328,23 @@ async def test_a_host_that_is_killed_in_the_middle_loses_no_message_and_no_finis
     assert len(openai.chats) == before + 4  # of the second agent one hung
 
 
+@pytest.mark.parametrize("is_alive", [False, True])
+async def test_a_message_comes_again_soon_if_its_runner_has_died_and_not_before(queues: Queues, is_alive: bool) -> None:
+    await queues.ask({"id": "left", "body": BODY})
+    taken = await anext(queues.requests.receive_messages(visibility_timeout=600))
+    run_id, beat = uuid4().hex, time.time() - (0 if is_alive else 60)
+    settings = Settings.read(queues.settings)
+    async with aclosing(BlobObjects.from_settings(settings)) as store:
+        taken_messages = TakenMessages(queues.requests, store)
+        entry = await taken_messages.begin(run_id, taken.id, taken.pop_receipt or "")
+        await taken_messages.sweep()  # its run has not begun yet
+        assert await queues.requests.peek_messages() == []
+        await store.write(f"{run_id}/state", msgspec.json.encode(State("o", beat, beat, runner="r")), NEW)
+        await taken_messages.sweep()
+        assert len(await queues.requests.peek_messages()) == (0 if is_alive else 1)
+        assert bool(await store.read(entry)) == is_alive
+
+
 async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_without_the_model(
     queues: Queues, data_dir: Path, openai: OpenAIStandIn
 ) -> None:
@@ -344,7 +354,7 @@ async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_wit
     taken = await anext(queues.requests.receive_messages(visibility_timeout=600))
     program = (
         "import asyncio, sys; from shared.triggers.chat_requests import answer; "
-        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], 1, 'i', None))"
+        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], '', 1, 'i', None))"
     )
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, str(taken.content), str(taken.id)), cwd=REPOSITORY, env=env
@@ -364,7 +374,7 @@ async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_wit
 async def test_a_message_that_ends_the_process_each_time_goes_to_the_poison_queue(
     queues: Queues, data_dir: Path, openai: OpenAIStandIn
 ) -> None:
-    """Five deliveries without an end, here by a client that takes the message and never comes back."""
+    """Five taken_messages without an end, here by a client that takes the message and never comes back."""
     await queues.ask({"id": "deadly", "body": BODY})
     for _ in range(5):
         message = await anext(queues.requests.receive_messages(visibility_timeout=1))

@@ -181,7 +181,7 @@ def _of_result(result: dict[str, Any]) -> Shown:
     text = "\n".join(content["text"] for content in result["content"])
     if result.get("isError"):
         return Shown("", text)
-    said, _, sources = text.partition("\n\n")
+    said, _, sources = text.partition("\n\nSources:")
     return Shown(said, "", [line.partition("]: ")[2] for line in sources.splitlines() if line.startswith("- [")])
 
 

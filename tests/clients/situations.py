@@ -13,17 +13,22 @@ from typing import Any
 from tests.app.guarded import BAD
 from tests.stand_ins.openai_service import OpenAIStandIn
 
-ANSWER, SECOND, BEFORE, AFTER, GERMAN, STOP = QUESTIONS = (
+ANSWER, SECOND, BEFORE, AFTER, GERMAN, LENGTH, FILTERED, STOP = QUESTIONS = (
     "What does the plan pay for dental care?",
     "And for implants, after how long?",
     "Is a crown covered?",
     "Are braces covered?",
     "Wie lang ist die Kündigungsfrist?",
+    "Which conditions are there?",
+    "What is said of other plans?",
     "Is anything else covered?",
 )
 UNDER_GUARD = (f"Where is the {BAD}?", "Hello?")
 """What is refused, and what is not. The model answers by itself: it is asked again without what was refused before."""
-SITUATIONS = ("answer", "citation", "second turn", "refusal", "fault before", "fault amid", "German", "Stop")
+SITUATIONS = (
+    *("answer", "citation", "second turn", "refusal", "fault before", "fault amid"),
+    *("German", "cut", "filtered", "Stop"),
+)
 """The columns of the table in docs/clients.md."""
 SECONDS = 47
 """How long the model asks to wait."""
@@ -66,6 +71,8 @@ def script(openai: OpenAIStandIn, kind: Kind) -> None:
         (BEFORE, lambda: openai.fail(429, headers={"Retry-After": str(SECONDS)})),
         (AFTER, lambda: openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', cut=True)),
         (GERMAN, lambda: openai.reply("Drei ", "Monate [Kündigung.md].")),
+        (LENGTH, lambda: openai.reply("One of ", "many", finish_reason="length")),
+        (FILTERED, lambda: openai.reply("Half ", "of it", finish_reason="content_filter")),
         (STOP, lambda: openai.reply("Half", _NEVER) if kind.streams else openai.reply("Yes.")),
     ):
         with openai.to(question):
@@ -78,7 +85,7 @@ def seen(
     openai: OpenAIStandIn, kind: Kind, shown: Sequence[Shown], under_guard: Sequence[Shown], url: str
 ) -> dict[str, str]:
     """What was seen in each situation, in the words of the table; what was not expected is there as it was shown."""
-    answer, second, before, after, german, stopped = shown
+    answer, second, before, after, german, long, filtered, stopped = shown
     refused, after_it = under_guard
     cited = f"{url}/content/plan.pdf#page=3" in answer.sources
     named = "[plan.pdf#page=3]" in answer.text
@@ -96,6 +103,8 @@ def seen(
         "fault amid": _cell("text, ", after.text.startswith("Half")) + _sentence(kind, after, "(invocation "),
         "German": _cell("German", _is(german, "Drei Monate [Kündigung.md].") and "with the tag" not in _system(openai))
         or f"{german}",
+        "cut": _says_why(long, "One of many", "(The answer ends here: it reached"),
+        "filtered": _says_why(filtered, "Half of it", "ended the answer here. Please rephrase the question."),
         "Stop": "text so far" if stopped == Shown("Half") else "–" if not kind.streams else f"{stopped}",
     }
 
@@ -110,6 +119,8 @@ def expected(kind: Kind) -> dict[str, str]:
         "fault before": "sentence",
         "fault amid": "text, sentence" if kind.streams else "sentence",
         "German": "German",
+        "cut": "text, sentence",
+        "filtered": "text, sentence",
         "Stop": "text so far" if kind.streams else "–",
     }
 
@@ -133,6 +144,11 @@ def _sentence(kind: Kind, shown: Shown, words: str) -> str:
     told = shown.text if kind.says_it else shown.error
     hides = BAD not in shown.text and (kind.says_it or shown.text in ("", "Half"))
     return "sentence" if words in told and hides else f"{shown}"
+
+
+def _says_why(shown: Shown, text: str, why: str) -> str:
+    """Whether an answer that stops amid it says so, in the text or in what is shown of an error."""
+    return "text, sentence" if shown.text.startswith(text) and why in shown.text + shown.error else f"{shown}"
 
 
 def _prompt(openai: OpenAIStandIn, question: str) -> Any:

@@ -3,10 +3,14 @@
 import pytest
 from starlette.requests import Request
 
+from shared.budgets import Clock, Limits
+from shared.budgets.ledger import Ledger
+from shared.budgets.standing import STEP_SECONDS
 from shared.chat_types import Caller
 from shared.errors import NotConfigured
 from shared.settings import Settings
 from shared.triggers.budget import address_of, caller_key
+from shared.triggers.errors import error_response
 
 
 def request(*values: str, header: str = "X-Azure-SocketIP") -> Request:
@@ -61,3 +65,13 @@ def test_each_key_has_one_budget_that_no_user_has() -> None:
     key = Caller(key="report")
     assert caller_key(key, "192.0.2.7") == caller_key(key, "192.0.2.8") != caller_key(Caller(key="flows"), "192.0.2.7")
     assert caller_key(key, "192.0.2.7") not in (caller_key(Caller("report"), ""), caller_key(Caller(), "report"))
+
+
+@pytest.mark.parametrize("second", range(STEP_SECONDS))
+def test_who_has_used_up_a_minute_is_told_how_long_to_wait_at_each_moment(second: int) -> None:
+    ledger = Ledger(Limits(requests=1), Limits(), Clock(lambda: 1_000.0 + second, lambda: 0.0))
+    ledger.admit("a")
+    refusal = ledger.admit("a").refusal
+    asked = Request({"type": "http", "headers": [(b"x-ms-invocation-id", b"i-1")]})
+    assert refusal
+    assert error_response(refusal, asked).headers["retry-after"] == str(60 + STEP_SECONDS - second)

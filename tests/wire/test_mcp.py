@@ -338,12 +338,12 @@ def test_an_answer_that_was_cut_says_so_before_its_sources(reason: str) -> None:
     answer = Answer("Two years [dental.md] and", points, (), CompletionStarted("1", 1, "m"), Finished(reason))
     found = ask_result(answer, BASE)
     said = structured("ask", found)["answer"]
-    assert said.startswith("Two years [dental.md] and\n\n[Cut here: ")
+    assert said.startswith("Two years [dental.md] and\n\n*(The ")
     assert found["content"] == [
         {"type": "text", "text": f"{said}\n\nSources:\n- [dental.md]: {BASE}/content/dental.md"}
     ]
     nothing = structured("ask", ask_result(replace(answer, text=""), BASE))["answer"]
-    assert nothing.startswith("[Cut here: ")
+    assert nothing.startswith("*(The ")
 
 
 def test_a_fault_names_the_invocation_only_where_the_caller_cannot_help_it() -> None:
