@@ -121,6 +121,9 @@ ROUTES: tuple[Route | Open, ...] = (
     Open("activity", "POST", "messages", activities.take_activity),  # of Azure Bot Service, whose token is checked
     Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp.get_mcp_sign_in),
     # Answers that outlive their request, and calls of tools that wait for a person.
+    Route("list_runs", "GET", "runs", runs.list_runs, spends=False),
+    Route("stop_run", "POST", "runs/{id}/stop", runs.stop_run, spends=False, audited=True),
+    Route("retry_run", "POST", "runs/{id}/retry", runs.retry_run, spends=False, audited=True),
     Route("run", "GET", "runs/{id}", runs.get_run, spends=False),
     Route("delete_run", "DELETE", "runs/{id}", runs.delete_run, spends=False),
     Route("run_stream", "GET", "runs/{id}/stream", runs.follow_run, spends=False),

@@ -103,22 +103,8 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
     return Access(caller.oid if by_oid else None, _known_groups(caller.groups) if by_groups else None)
 
 
-def may_write(caller: Caller, settings: Settings) -> bool:
-    """Whether a caller may upload documents and delete them (`DOCUMENTS_WRITERS`)."""
-    return _is_among(caller, settings.writers)
-
-
-def may_approve(caller: Caller, settings: Settings) -> bool:
-    """Whether a caller may decide about calls of tools that others have asked for (`APPROVERS`)."""
-    return _is_among(caller, settings.approvers_named)
-
-
-def may_read_verdicts(caller: Caller, settings: Settings) -> bool:
-    """Whether a caller may read what others say of answers (`FEEDBACK_READERS`)."""
-    return _is_among(caller, settings.verdict_readers)
-
-
-def _is_among(caller: Caller, named: frozenset[str]) -> bool:
+def is_among(caller: Caller, named: frozenset[str]) -> bool:
+    """Whether a setting names a caller: a name of an API key, an id of a group, or `all`."""
     names = {*(caller.groups or ()), *([caller.key] if caller.key else [])}
     return "all" in named or not named.isdisjoint(names)
 

@@ -13,8 +13,10 @@ A run is a folder of small objects in an `ObjectStore`, named by its id (44 hexa
     chats/{hash}/…       the runs of a chat
     approvals/{id}       the call that an approval is for, and who asked
     open/{hash}/…        the approvals that an owner has open
+    closed/{hash}/…      those that are decided, or out of time
     callers/{hash}       what a caller has begun, where that is limited
     going/{id}           an empty object while a run has neither ended nor waits for a person
+    failed/{id}          an empty object for a run that ended with a fault of the app or of a service
     messages/{id}/…      the message that a run answers, until its answer is sent
 
 Every object but the state and the calls of tools is written once (`NEW`), so that of two runners the first one wins.

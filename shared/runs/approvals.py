@@ -27,7 +27,7 @@ from shared.tools.calls import CallState, KeptCall
 
 MOST_LISTED = 100
 """Maximum approvals in one page of a list."""
-_OPEN = "open/"
+_OPEN, _CLOSED = "open/", "closed/"
 _PLACE = re.compile("[0-9a-f]{10}-[0-9a-f]{32}")
 """An approval's place among the open ones: when its time is over, in Unix seconds as hexadecimal digits, and its id."""
 _NOT_RUN: tuple[CallState, ...] = ("open", "claimed", "denied", "expired")
@@ -117,29 +117,30 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
 
 
 async def list_approvals(
-    store: ObjectStore, decider: Decider, limit: int = MOST_LISTED, after: str = ""
+    store: ObjectStore, decider: Decider, limit: int = MOST_LISTED, after: str = "", *, decided: bool = False
 ) -> tuple[list[Approval], str | None]:
-    """Return a page of the open approvals of an owner, for approvers of those of all: first those that run out first.
+    """Return a page of the approvals of an owner, for approvers of those of all: first those that run out first.
 
-    The page begins `after` the place where the one before ended, and comes with where it ends; None: it is the last.
+    They are the open ones, or those that are decided or were not in time. The page begins `after` the place where the
+    one before ended, and comes with where it ends; None: it is the last.
 
     Raises:
         BadRequest: no page ends there.
     """
     if after and not _PLACE.fullmatch(after):
         raise BadRequest("after: should be the `next` of the page before.")
-    prefix = _OPEN if decider.is_approver else _opened_by(decider.owner)
+    prefix = (_CLOSED if decided else _OPEN) + ("" if decider.is_approver else f"{decider.owner[:32]}/")
     names = {name.rpartition("/")[2]: name async for name in store.names(prefix)}
     listed, now = list[Approval](), f"{int(time.time()):010x}"
     for place in sorted(names):
-        if place < now:
-            await store.delete(names[place])  # nobody decided in time
+        if place < now and not decided:
+            await _close(store, names[place])  # nobody decided in time
         elif place > after:
             if len(listed) == limit:
                 return listed, after
             with suppress(NotFound):
                 approval = await find_approval(store, place[-32:], decider)
-                if approval.call.state == "open":
+                if (approval.call.state == "open") is not decided:
                     listed.append(approval)
                     after = place
     return listed, None
@@ -226,7 +227,7 @@ async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> N
             store, name, lambda call: replace(call, state="abandoned") if call.state in ("open", "claimed") else None
         )
         if call:
-            await store.delete(_open_name(owner, call))
+            await _close(store, _open_name(owner, call))
 
 
 def shown_before(events: list[ChatEvent]) -> list[ChatEvent]:
@@ -244,7 +245,7 @@ async def _is_decided(store: ObjectStore, state: State) -> bool:
         if call and call.state == "open":
             is_decided = False
         elif call:
-            await store.delete(_open_name(state.owner, call))
+            await _close(store, _open_name(state.owner, call))
     return is_decided
 
 
@@ -267,9 +268,12 @@ def _with_time(call: KeptCall) -> KeptCall:
     return replace(call, state="expired") if call.state == "open" and time.time() >= call.expires else call
 
 
+async def _close(store: ObjectStore, entry: str) -> None:
+    """List an approval among those that are decided or out of time, and no longer among the open ones."""
+    with suppress(Conflict):
+        await store.write(_CLOSED + entry.removeprefix(_OPEN), b"", NEW)
+    await store.delete(entry)
+
+
 def _open_name(owner: str, call: KeptCall) -> str:
-    return f"{_opened_by(owner)}{int(call.expires):010x}-{call.approval_id}"
-
-
-def _opened_by(owner: str) -> str:
-    return f"{_OPEN}{owner[:32]}/"
+    return f"{_OPEN}{owner[:32]}/{int(call.expires):010x}-{call.approval_id}"

@@ -115,6 +115,9 @@ class Claim:
         if self.is_lost:
             return await self.leave()
         with suppress(Conflict):
+            if result.status >= 500:
+                await self._store.write(failed_name(self.run_id), b"", NEW)
+        with suppress(Conflict):
             await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
@@ -236,6 +239,11 @@ def going_name(run_id: str) -> str:
     return f"going/{run_id}"
 
 
+def failed_name(run_id: str) -> str:
+    """Return the name of the object that a run has which ended with a fault, for operators."""
+    return f"failed/{run_id}"
+
+
 async def enter_going(store: ObjectStore, run_id: str) -> None:
     """Enter a run among those that are looked after."""
     with suppress(Conflict):  # it is there
@@ -261,6 +269,7 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     for name in names:
         await store.delete(name)
     await store.delete(going_name(run_id))
+    await store.delete(failed_name(run_id))
     if state:
         await store.delete(f"{run_id}/state")
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shared.chat_types import PartHealth
-from shared.errors import KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
+from shared.errors import Decided, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.runs import NEW, Conflict, Engine, records
 from shared.runs.approvals import close_calls, let_rest
 from shared.runs.claim import (
@@ -21,6 +21,7 @@ from shared.runs.claim import (
     claim_run,
     claimed_by_new_runner,
     enter_going,
+    failed_name,
     purge,
     read_request,
     read_result,
@@ -147,7 +148,7 @@ class Runs:
         self._run_here(run).add_done_callback(lambda _: begun.done() or begun.set_result(None))
         return run_id, await asyncio.shield(begun)
 
-    async def find(self, run_id: str, owner: str, *, here: bool = False) -> Standing:
+    async def find(self, run_id: str, owner: str | None, *, here: bool = False) -> Standing:
         """Return how a run stands. One whose runner has died goes on: here, or where the engine decides.
 
         Raises:
@@ -196,8 +197,12 @@ class Runs:
                     return run_id if request.protocol == protocol else None
         return None
 
-    async def stop(self, run_id: str, owner: str) -> None:
+    async def stop(self, run_id: str, owner: str | None) -> None:
         """Stop a run; what has come of it stays. Its runner elsewhere sees this within seconds.
+
+        Args:
+            run_id: The run.
+            owner: Whose it has to be; None: an operator stops it.
 
         Raises:
             NotFound, Unavailable, TooSlow: as `find` raises them.
@@ -211,6 +216,26 @@ class Runs:
                 self._stop_here(run_id)
             elif not state.runner:  # nobody runs it: who claims it ends it
                 await self._runner.run(run_id)
+
+    async def retry(self, run_id: str) -> None:
+        """Begin a run again that has failed, with the calls that had ended, or let one go on that is stuck.
+
+        Raises:
+            NotFound, Unavailable, TooSlow: as `find` raises them.
+            Decided: it is under way, or has been answered.
+        """
+        standing = await self.find(run_id, None)  # which lets a stuck one go on
+        result, state = standing.result, standing.state
+        if result is None and state.is_stale(time.time()):
+            return
+        if result is None or result.status < 500:
+            raise Decided("Only a run that has failed or is stuck can be tried again.")
+        await enter_going(self.store, run_id)
+        again = {"runner": "", "runs": 0, "started": 0, "stopped": False, "journal": state.journal + 1}
+        state = await self._mark(run_id, beat=time.time(), **again)
+        await self.store.delete(f"{run_id}/result")
+        await self.store.delete(failed_name(run_id))
+        await self._engine.start(run_id, state)
 
     async def delete(self, run_id: str, owner: str) -> None:
         """Delete a run, and stop it. Its runner elsewhere sees this within seconds.
@@ -337,13 +362,13 @@ class Runs:
             found = await self.store.read(f"{run_id}/state")
             return found.etag if found and records.decode(found.data, records.State) == state else ""
 
-    async def _state_of(self, run_id: str, owner: str) -> records.State:
+    async def _state_of(self, run_id: str, owner: str | None) -> records.State:
         state = await read_state(self.store, run_id) if records.is_run_id(run_id) else None
-        if state is None or state.owner != records.digest(owner):
+        if state is None or (owner is not None and state.owner != records.digest(owner)):
             raise _not_found()
         return state
 
-    async def _mark(self, run_id: str, **changes: bool) -> records.State:
+    async def _mark(self, run_id: str, **changes: object) -> records.State:
         state = await change_state(self.store, run_id, lambda state: replace(state, **changes))
         if state is None:
             raise _not_found()

@@ -57,7 +57,7 @@ _PROBLEMS_OF = {
     "client_address_header": "should be the name of one header, such as X-Azure-SocketIP",
     "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
     **dict.fromkeys(
-        ("documents_writers", "feedback_readers"),
+        ("documents_writers", "feedback_readers", "operators"),
         "should be nobody, all, or ids of groups and names of API keys with commas between",
     ),
     **dict.fromkeys(("auth_tenant_id", "auth_client_id", "bot_id", "bot_tenant_id"), "should be a UUID"),

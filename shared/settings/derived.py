@@ -6,6 +6,11 @@ from shared.runtime.features import is_there
 from shared.settings.fields import PlatformFields, SettingsFields
 
 
+def callers_named(setting: str | None) -> frozenset[str]:
+    """Return the names of API keys and ids of groups in a setting that says who may do what; `all` is everybody."""
+    return frozenset(name.strip() for name in (setting or "nobody").split(",")) - {"nobody"}
+
+
 class AllFields(SettingsFields, PlatformFields):
     """The settings and the platform's variables, and what follows from them."""
 
@@ -44,23 +49,13 @@ class AllFields(SettingsFields, PlatformFields):
     def writers(self) -> frozenset[str]:
         """Names of API keys and ids of groups that may write documents; `all` is everybody."""
         if self.documents_writers:
-            return frozenset(name.strip() for name in self.documents_writers.split(",")) - {"nobody"}
+            return callers_named(self.documents_writers)
         return frozenset({"all"}) if self.auth_mode == "none" and not self.in_azure else frozenset()
-
-    @property
-    def approvers_named(self) -> frozenset[str]:
-        """Names of API keys and ids of groups that may decide about calls of tools in others' chats."""
-        return frozenset(name.strip() for name in (self.approvers or "nobody").split(",")) - {"nobody"}
 
     @property
     def link_hosts_named(self) -> frozenset[str]:
         """Hosts to which every answer may link, in lower case."""
         return frozenset(name.strip().lower() for name in (self.link_hosts or "").split(",") if name)
-
-    @property
-    def verdict_readers(self) -> frozenset[str]:
-        """Names of API keys and ids of groups that may read verdicts; `all` is everybody."""
-        return frozenset(name.strip() for name in (self.feedback_readers or "nobody").split(",")) - {"nobody"}
 
     @property
     def takes_uploads(self) -> bool:

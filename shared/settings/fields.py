@@ -180,6 +180,9 @@ class SettingsFields(_Fields):
     feedback_readers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may read what callers say of answers (`GET /api/feedback`): `nobody`, `all` callers, or ids of groups and
     names of API keys, with commas. Absent: nobody."""
+    operators: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
+    """Who may list, stop and try again the kept runs of all (`/api/runs`): `nobody`, `all` callers, or ids of groups
+    and names of API keys, with commas. They see who asked and how a run stands, nothing of the chat. Absent: nobody."""
     user_uploads: Literal["on", "off"] | None = None
     """Whether people may add documents that only they see. Absent: `on` where callers sign in (API keys included) and
     the app writes the index, else `off`."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from shared.runtime.features import is_there, lack_of
-from shared.settings.derived import AllFields
+from shared.settings.derived import AllFields, callers_named
 from shared.settings.fields import Address, split_keys, variable
 
 INDEX_FIELDS = (
@@ -243,8 +243,9 @@ def _identity(settings: AllFields) -> Iterator[str]:
     if settings.enforces_rights and mode == "none":
         yield f"AUTH_MODE is none: ACCESS_CONTROL={settings.access_control} needs callers who sign in."
     yield from _named(settings, "DOCUMENTS_WRITERS", settings.writers, "write")
-    yield from _named(settings, "FEEDBACK_READERS", settings.verdict_readers, "read")
-    yield from _named(settings, "APPROVERS", settings.approvers_named, "decide about calls")
+    yield from _named(settings, "FEEDBACK_READERS", callers_named(settings.feedback_readers), "read")
+    yield from _named(settings, "OPERATORS", callers_named(settings.operators), "stop answers of others")
+    yield from _named(settings, "APPROVERS", callers_named(settings.approvers), "decide about calls")
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _unencrypted("BOT_OPENID_METADATA", settings.bot_openid_metadata)
     yield from _keys(settings)

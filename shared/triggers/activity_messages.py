@@ -16,7 +16,7 @@ from shared import app
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.errors import BadRequest, Decided, NotFound, SwitchboardError, error_text
 from shared.history import UNTITLED, Mode
-from shared.identity import may_approve
+from shared.identity import is_among
 from shared.outbound.faults import ServiceFault
 from shared.runs import ObjectStore
 from shared.runs.approvals import Approval, Decider, find_approval
@@ -24,6 +24,7 @@ from shared.runs.begin import Arrival, Followed, Keeping, decided, keeping_of
 from shared.runs.claim import read_request
 from shared.runs.delivery import reply_name
 from shared.runs.records import digest
+from shared.settings.derived import callers_named
 from shared.triggers.activity_files import files_of
 from shared.triggers.budget import admit
 from shared.triggers.door import Call, asker_of
@@ -222,7 +223,9 @@ async def _press(call: Call, activity: Activity) -> Response:
         case _:
             raise BadRequest("value: should be the action of a card of this bot.")
     _, runs = await parts()
-    decider = Decider(digest(call.owner), call.owner, is_approver=may_approve(call.caller, call.settings))
+    decider = Decider(
+        digest(call.owner), call.owner, is_approver=is_among(call.caller, callers_named(call.settings.approvers))
+    )
     decision, followed = Decision(verb == "approve", approval_id=approval_id), None
     try:
         approval = await _approval(activity, runs.store, approval_id, decider)

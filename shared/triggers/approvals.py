@@ -14,7 +14,8 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Decision, Json
 from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
-from shared.identity import may_approve
+from shared.identity import is_among
+from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import parts, require_runs
 from shared.web.responses import json_response
@@ -42,8 +43,9 @@ _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
 
 @describes(
     _describes(
-        {200: Answer("The open approvals.", "Approvals")},
+        {200: Answer("The approvals.", "Approvals")},
         (
+            Parameter("query", "state", "open, or decided: those that are decided or were not in time."),
             Parameter("query", "limit", "Approvals in a page, at most.", Annotated[int, Field(ge=1)]),
             Parameter("query", "after", "Where the page begins: `next` of the page before."),
         ),
@@ -60,8 +62,10 @@ async def list_approvals(call: Call) -> Response:
 
     runs, decider = await _parts(call)
     query = call.request.query_params
-    limit, after = read_limit(query, MOST_LISTED), query.get("after", "")
-    listed, end = await list_approvals(runs.consents.store, decider, limit, after)
+    limit, after, state = read_limit(query, MOST_LISTED), query.get("after", ""), query.get("state", "open")
+    if state not in ("open", "decided"):
+        raise BadRequest("state: should be open or decided.")
+    listed, end = await list_approvals(runs.consents.store, decider, limit, after, decided=state == "decided")
     return json_response({"approvals": [_json_of(one) for one in listed], "next": end})
 
 
@@ -117,7 +121,8 @@ async def _parts(call: Call) -> "tuple[Runs, Decider]":
     from shared.runs.records import digest
 
     _, runs = await parts()
-    return runs, Decider(digest(call.owner), call.owner, is_approver=may_approve(call.caller, call.settings))
+    is_approver = is_among(call.caller, callers_named(call.settings.approvers))
+    return runs, Decider(digest(call.owner), call.owner, is_approver=is_approver)
 
 
 def _id_of(request: Request) -> str:
@@ -136,6 +141,7 @@ def _json_of(approval: "KeptApproval") -> dict[str, Json]:
         **bodies.approval_json(call),
         "asker": approval.asker,
         "decided_by": call.decided_by or None,
+        "reason": call.reason or None,
     }
     if approval.is_own:
         shown["run"], shown["result"] = approval.run_id, call.result.text if call.result else None

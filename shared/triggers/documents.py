@@ -14,7 +14,7 @@ from shared.chat_types import Access, Caller, Json
 from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name, listing
 from shared.documents.own import MINE
 from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, TooLarge, TooSlow, Unreadable
-from shared.identity import access_of, may_write
+from shared.identity import access_of, is_among
 from shared.service import Service
 from shared.triggers.door import Call
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
@@ -65,7 +65,7 @@ async def list_documents(call: Call) -> Response:
     )
     page = found[:limit]
     listed: list[Json] = [listed_json(one) for one in page]
-    may = {"may_write": may_write(call.caller, settings), "why_no_own": why_not_offered(settings)}
+    may = {"may_write": is_among(call.caller, settings.writers), "why_no_own": why_not_offered(settings)}
     next_page = {"search": search, "after": page[-1].document.name, "limit": limit} if len(found) > limit else {}
     return json_response({"documents": listed, **may}, following=urlencode(next_page))
 
@@ -154,7 +154,7 @@ async def delete_document(call: Call) -> Response:
 
 def _access_of_writer(call: Call) -> Access | None:
     """Return what a caller may see who may write documents; raise NotAllowed for others."""
-    if not may_write(call.caller, call.settings):
+    if not is_among(call.caller, call.settings.writers):
         raise NotAllowed("You may not change the documents here. DOCUMENTS_WRITERS says who may.")
     return access_of(call.caller, call.settings)
 

@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotAllowed, NotFound
-from shared.identity import may_read_verdicts
+from shared.identity import is_among
+from shared.settings.derived import callers_named
 from shared.triggers.door import Call
 from shared.verdicts import MOST_LISTED, VerdictStore
 from shared.web.responses import json_response
@@ -65,7 +66,7 @@ async def list_feedback(call: Call) -> Response:
     next page.
     """
     verdicts = _verdicts(call)
-    if not may_read_verdicts(call.caller, call.settings):
+    if not is_among(call.caller, callers_named(call.settings.feedback_readers)):
         raise NotAllowed("You may not read what others say of answers. FEEDBACK_READERS says who may.")
     limit, after = bodies.read_verdicts_page(call.request.query_params)
     found = await verdicts.page(limit + 1, after)

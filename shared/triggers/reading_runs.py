@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -20,7 +19,7 @@ from shared.triggers.door import own_url
 from shared.web.responses import KEEP_ALIVE_SECONDS, RecordsResponse
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol, stream_bytes
-from shared.wire.run_body import approval_json
+from shared.wire.run_body import approval_json, utc
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -157,11 +156,10 @@ def shown(request: Request, settings: Settings, report: "Report") -> Response:
     said: Iterable[list[Json]] = ()
     if report.request:
         said = documents_of(PROTOCOLS[report.protocol], report.request, report.events)
-    created = datetime.fromtimestamp(state.created, UTC).isoformat(timespec="seconds")
     record: Json = {
         "id": run_id,
         "status": "waiting" if state.waits else "running" if state.runner else "queued",
-        "created": created.replace("+00:00", "Z"),
+        "created": utc(state.created),
         "messages": [item for documents in said for item in documents],
     }
     if state.waits:

@@ -6,8 +6,9 @@ One that failed is no 429 or 503, which workflows would take for a poll to send 
 from collections.abc import AsyncGenerator
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
@@ -16,6 +17,7 @@ from shared.errors import (
     BadRequest,
     BegunAnew,
     ContentFiltered,
+    Decided,
     InternalError,
     NotAllowed,
     NotFound,
@@ -24,11 +26,14 @@ from shared.errors import (
     TooSlow,
 )
 from shared.events import CompletionStarted
+from shared.identity import is_among
+from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_runs, shown
-from shared.web.responses import KEEP_ALIVE_SECONDS
+from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
 from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.framing import SSE, encode_json
+from shared.wire.request_body import read_limit
 from shared.wire.run_body import PENDING
 from shared.wire.table import PROTOCOLS
 
@@ -37,6 +42,8 @@ if TYPE_CHECKING:
 
 _END = "end"
 """`Last-Event-ID` of a page that has seen the end."""
+_MOST_LISTED = 100
+"""Maximum runs in one page of a list."""
 _END_SECONDS = 30.0
 """How long the end of a turn waits for the result of its run."""
 
@@ -51,6 +58,7 @@ _AFTER = Parameter(
     "query", "starting_after", "The number of the last record that was read, from 0: the stream goes on after it."
 )
 _describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
+_OPERATED = _describes({204: Answer("It is done.")}, (_ID,), errors=(NotFound, TooSlow, NotAllowed, Decided))
 
 
 @describes(
@@ -101,6 +109,60 @@ async def follow_run(call: Call) -> Response:
     _, runs = await parts()
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("starting_after")
     return await followed(call.settings, runs, call.owner, id_of(call), number_of(last), numbered=True)
+
+
+@describes(
+    _describes(
+        {200: Answer("The runs.", "ListedRuns")},
+        (
+            Parameter("query", "state", "Only those that stand so: queued, running, stuck, waiting or failed."),
+            Parameter("query", "limit", "Runs in a page, 1 to 100.", Annotated[int, Field(ge=1, le=_MOST_LISTED)]),
+            Parameter("query", "after", "Where the page begins: `next` of the page before."),
+        ),
+        errors=(NotFound, TooSlow, NotAllowed, BadRequest),
+    )
+)
+@checked_first(require_runs)
+async def list_runs(call: Call) -> Response:
+    """List the kept runs of all that go on, wait for a person or have failed.
+
+    For those whom `OPERATORS` names. They see who asked and how a run stands, and nothing of the chat.
+    """
+    from shared.runs import operators
+
+    runs, query = await _runs_of_all(call), call.request.query_params
+    limit = read_limit(query, _MOST_LISTED)
+    listed, end = await operators.list_runs(runs.store, query.get("state", ""), limit, query.get("after", ""))
+    return json_response({"runs": cast("list[Json]", listed), "next": end})
+
+
+@describes(_OPERATED)
+@checked_first(require_runs)
+async def stop_run(call: Call) -> Response:
+    """Stop a run of anybody.
+
+    For those whom `OPERATORS` names. What has come of it stays.
+    """
+    await (await _runs_of_all(call)).stop(id_of(call), None)
+    return Response(status_code=204)
+
+
+@describes(_OPERATED)
+@checked_first(require_runs)
+async def retry_run(call: Call) -> Response:
+    """Try a run again that has failed or is stuck.
+
+    For those whom `OPERATORS` names. Calls that had ended are not made again.
+    """
+    await (await _runs_of_all(call)).retry(id_of(call))
+    return Response(status_code=204)
+
+
+async def _runs_of_all(call: Call) -> "Runs":
+    if not is_among(call.caller, callers_named(call.settings.operators)):
+        raise NotAllowed("You may not see to the answers of others. OPERATORS says who may.")
+    _, runs = await parts()
+    return runs
 
 
 async def resume(call: Call) -> Response:

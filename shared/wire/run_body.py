@@ -29,9 +29,13 @@ class ApprovalDecision(BodyModel):
     reason: Annotated[str, Field(max_length=1_000, description="Why, for the agent to read.")] = ""
 
 
+def utc(seconds: float) -> str:
+    """Write a Unix time as ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def approval_json(call: KeptCall) -> dict[str, Json]:
     """Write what a person has to know who decides about a call."""
-    expires = datetime.fromtimestamp(call.expires, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return {
         "id": call.approval_id,
         "state": call.state,
@@ -42,7 +46,7 @@ def approval_json(call: KeptCall) -> dict[str, Json]:
         "arguments": call.arguments,
         "origins": {**call.origins},
         "code": call.code,
-        "expires": expires,
+        "expires": utc(call.expires),
     }
 
 

@@ -35,7 +35,12 @@ NEEDS_SIGN_IN = {
     "/chat-history/{{chat}}/share",
     "/shared/{{shared}}",
 }
-NEEDS_READERS = ("GET", "/feedback")
+NEEDS_TO_BE_NAMED = {
+    ("GET", "/feedback"),
+    ("GET", "/runs?limit=20"),
+    ("POST", "/runs/{{batch}}/stop"),
+    ("POST", "/runs/{{batch}}/retry"),
+}
 NEEDS_AN_APPROVAL = "{{approval}}"
 
 
@@ -88,7 +93,7 @@ WITH_NOTHING_CONFIGURED = [
     for one in REQUESTS
     if one.path not in NEEDS_SIGN_IN
     and NEEDS_SAFETY_SERVICE not in one.path
-    and (one.method, one.path) != NEEDS_READERS
+    and (one.method, one.path) not in NEEDS_TO_BE_NAMED
     and NEEDS_AN_APPROVAL not in one.path
 ]
 

@@ -25,6 +25,7 @@ DEFAULT_IS_RIGHT = {
     "AUDIT": "off unless somebody decides otherwise, moreSettings",
     "AUDIT_ON_ERROR": "safe as it is",
     "LIMIT_CALLER_DOCUMENTS": "moreSettings",
+    "OPERATORS": "nobody sees to others' runs; others by moreSettings",
     "FEEDBACK_READERS": "nobody reads over HTTP; `make feedback` reads the table",
     "OPENAI_BASE_URL": "the model is Azure OpenAI's",
     "OPENAI_API_KEY": "the model is Azure OpenAI's",

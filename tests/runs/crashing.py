@@ -93,7 +93,7 @@ class CrashingStore:
 def _part(name: str) -> str:
     """The name without what differs from batch to batch."""
     first, _, rest = name.partition("/")
-    if first in ("keys", "chats", "approvals", "codes", "open", "going"):
+    if first in ("keys", "chats", "approvals", "codes", "open", "closed", "going", "failed"):
         return first.removesuffix("s")
     if rest.startswith("tools/"):
         return "tool"

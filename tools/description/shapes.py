@@ -967,12 +967,13 @@ class Approval(TypedDict):
     expires: Annotated[str, Field(description="When it can no longer be decided.")]
     asker: NotRequired[Annotated[str, Field(description="Who asked.")]]
     decided_by: NotRequired[str | None]
+    reason: NotRequired[Annotated[str | None, Field(description="Why, as who decided has said.")]]
     run: NotRequired[Annotated[str, Field(description="The answer that waits for it, for who asked.")]]
     result: NotRequired[Annotated[str | None, Field(description="What the tool returned, for who asked.")]]
 
 
 class Approvals(TypedDict):
-    """Approvals that are open."""
+    """Approvals, those first whose time runs out first."""
 
     approvals: list[Approval]
     next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]
@@ -992,3 +993,26 @@ class DemoFileBody(TypedDict):
     """The document that is deleted."""
 
     filename: Annotated[str, Field(description="Its name, as the list has it.")]
+
+
+class ListedRun(TypedDict):
+    """A kept run as operators see it."""
+
+    id: Annotated[str, Field(description="Its id.")]
+    state: Annotated[
+        Literal["queued", "running", "stuck", "waiting", "failed"],
+        Field(description="`stuck`: nobody works on it, though somebody should. `waiting`: for a person."),
+    ]
+    wire: Annotated[str, Field(description="The protocol of its request; empty: the request cannot be read.")]
+    owner: Annotated[str, Field(description="Who asked, as in the audit record.")]
+    created: Time
+    updated: Annotated[Time, Field(description="When its instance last gave a sign of life.")]
+    age: Annotated[int, Field(description="Seconds since it was accepted.")]
+    waits_for: Annotated[list[str], Field(description="The tools whose calls a person has to decide about.")]
+
+
+class ListedRuns(TypedDict):
+    """A page of runs, the oldest of the page first."""
+
+    runs: list[ListedRun]
+    next: Annotated[str | None, Field(description="`after` for the next page; null: there are no more.")]
