@@ -140,6 +140,7 @@ ROUTES: tuple[Route | Open, ...] = (
     Route("chat_messages", "GET", "chat-history/{id}/messages", chat_history.get_chat_messages),
     Route("update_chat", "PUT", "chat-history/{id}", chat_history.update_chat),
     Route("delete_chat", "DELETE", "chat-history/{id}", chat_history.delete_chat, audited=True),
+    Route("get_share", "GET", "chat-history/{id}/share", chat_history.get_share, spends=False),
     Route("share_chat", "POST", "chat-history/{id}/share", chat_history.share_chat, spends=False, audited=True),
     Route(
         "stop_sharing_chat",

@@ -25,7 +25,7 @@ from shared.history import (
     session_id_of,
 )
 from shared.history.searching import find_chats
-from shared.history.sharing import read_shared, share, stop_sharing
+from shared.history.sharing import link_of, read_shared, share, stop_sharing
 from shared.triggers.door import Call
 from shared.web.responses import json_response
 from shared.wire import history_body as bodies
@@ -189,6 +189,16 @@ async def share_chat(call: Call) -> Response:
     """
     link = await share(_history(call), call.owner, call.id, MINE)
     return json_response({"id": link, "url": f"{call.own_url}/shared/{link}"}, status=201)
+
+
+@describes(of_history({200: Answer("The link.", "ChatLink"), 204: Answer("The chat is not shared.")}, (CHAT_ID,)))
+async def get_share(call: Call) -> Response:
+    """Look up whether a chat is shared.
+
+    The link of its copy, if it has one.
+    """
+    link = await link_of(_history(call), call.owner, call.id)
+    return json_response({"id": link, "url": f"{call.own_url}/shared/{link}"}) if link else Response(status_code=204)
 
 
 @describes(of_history({204: Answer("The chat is not shared.")}, (CHAT_ID,), errors=_ERRORS))

@@ -123,6 +123,20 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     assert page.url.endswith("#/")
 
 
+async def test_all_chats_are_deleted_at_once_after_a_question(
+    page: Page, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    await asked(page, app, openai, "Who pays for braces?")
+    await page.goto(f"{app.url}/#/settings")
+    await page.get_by_role("button", name="Delete all my chats").click()
+    await expect(page.get_by_role("button", name="Keep")).to_be_focused()
+    await page.get_by_role("button", name="Delete for good").click()
+    await expect(chats(page).get_by_role("status")).to_have_text("Your chats will be listed here.")
+    assert page.url.endswith("#/")
+    async with http.get(f"{app.url}/chat-history") as response:
+        assert await response.json() == []
+
+
 @pytest.mark.nightly
 async def test_a_chat_is_found_by_a_word_of_its_answer_among_300(
     page: Page, tmp_path_factory: pytest.TempPathFactory

@@ -219,6 +219,7 @@ async def test_an_answer_is_copied_formatted_and_as_a_text_with_numbers_and_sour
     openai.reply(f"{ANSWER}\n\n|a|b|\n|-|-|\n|1|2|")
     await ask(page, readers, QUESTION)
     said = await ended(page)
+    await expect(said.get_by_role("table")).to_be_visible()  # what draws it is loaded with the first answer
     await said.get_by_role("button", name="Copy answer").click()
     await expect(said.get_by_role("button", name="Copied")).to_be_visible()
     plain, formatted = await page.evaluate(

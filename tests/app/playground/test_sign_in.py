@@ -156,6 +156,10 @@ async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_
             await said.get_by_role("button", name="Source 1: Kündigung.md").click()
         assert (await saved.value).suggested_filename == "Kündigung.md"
 
+        await page.keyboard.press("Escape")
+        await choose(page, "My notice", "Share")
+        await expect(asked).to_contain_text("This chat is shared.")
+        await expect(asked.get_by_role("button", name="Bring the link up to date")).to_be_visible()
         await asked.get_by_role("button", name="Stop sharing").click()
         await expect(asked.get_by_role("status")).to_contain_text("is not shared")
         await page.keyboard.press("Escape")

@@ -39,6 +39,7 @@ function asText(turn) {
 function asHtml(turn, reply) {
   const whole = document.createElement("div");
   for (const part of reply.querySelectorAll(".agent > h3, .answer")) whole.append(part.cloneNode(true));
+  if (!whole.firstChild) whole.append(Object.assign(document.createElement("p"), { innerText: turn.text.value })); // not drawn yet
   for (const chip of whole.querySelectorAll(".cite")) chip.replaceWith(`[${chip.textContent}]`);
   for (const formula of whole.querySelectorAll(".math")) formula.replaceWith(formula.querySelector("annotation")?.textContent ?? formula.textContent ?? "");
   for (const head of whole.querySelectorAll(".code-head")) head.remove();

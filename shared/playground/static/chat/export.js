@@ -5,6 +5,7 @@ import { shownName } from "../sources/names.js";
 import { numbered, reasonsOf } from "../sources/why.js";
 import { branchOf, chosen } from "../state.js";
 import { day, t } from "../texts.js";
+import { chatId } from "./asking.js";
 import { keeping, readMessages, turnsOf } from "./kept.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
@@ -36,10 +37,14 @@ export function View({ chat, title, close }) {
     <p>${t("chats.exportAs", { title })}</p>
     <button ref=${focused} onClick=${() => save("md")}>Markdown</button>
     <button onClick=${() => save("json")}>JSON</button>
+    ${chatId.value === chat.id && html`<button onClick=${print}>${t("chats.print")}</button>`}
     <button onClick=${close}>${t("turn.cancel")}</button>
     ${problem.value && html`<div role="alert"><${ErrorText} text=${problem.value} /></div>`}
   `;
 }
+
+/** Opens the browser's own dialog, which can also save a PDF. */
+const print = () => window.print();
 
 /** @param {HTMLElement | null} element */
 const focused = (element) => element?.focus();

@@ -92,6 +92,13 @@ export async function deleteChat(id) {
   return Boolean(response);
 }
 
+/** Delete all chats of the caller. @returns {Promise<boolean>} whether they are gone. */
+export async function deleteAllChats() {
+  const response = await told(() => request("/chat-history", { method: "DELETE" }));
+  if (response) [chats.value, foundChats.value, more.value] = [[], null, ""];
+  return Boolean(response);
+}
+
 /** Read the turns of a chat. @param {string} id */
 export const readChat = async (id) => turnsOf(await readMessages(id));
 

@@ -1,6 +1,9 @@
 /** The settings page: how the page looks and speaks, and in the workbench what questions send along and how the app is. */
 import { about, isWorkbench } from "../about.js";
-import { html, signal } from "../html.js";
+import { newChat } from "../chat/asking.js";
+import { deleteAllChats, keepProblem } from "../chat/kept.js";
+import { ErrorText } from "../error_text.js";
+import { html, signal, useSignal } from "../html.js";
 import { keep } from "../storage.js";
 import { singleKeys } from "../state.js";
 import { Choice, SizeChoice, ThemeChoice } from "../theme.js";
@@ -23,6 +26,7 @@ export function View() {
       <label class="choice"><span>${t("chat.singleKeys")}</span> <input type="checkbox" checked=${singleKeys} onChange=${(/** @type {any} */ event) => (singleKeys.value = event.currentTarget.checked)} /></label>
       ${about.workbench && html`<${PageChoice} />`}
     </section>
+    <${DeleteChats} />
     ${isWorkbench && html`<${Overrides} /><${Health} />`}
   </div>`;
 }
@@ -37,4 +41,19 @@ page.subscribe((chosen) => {
 /** Whether this is the workbench, or the page as readers have it: what can be seen of the app differs, not what may be. */
 function PageChoice() {
   return html`<${Choice} label=${t("settings.page")} chosen=${page} options=${[["", t("settings.workbench")], ["readers", t("settings.readers")]]} />`;
+}
+
+/** Deletes all that is kept of the reader's chats, after a question. */
+function DeleteChats() {
+  const isAsking = useSignal(false);
+  const remove = async () => {
+    if (await deleteAllChats()) newChat(); // with the list, which is empty and says so
+  };
+  if (!isAsking.value) return html`<p><button type="button" onClick=${() => (isAsking.value = true)}>${t("settings.deleteAll")}</button></p>`;
+  return html`<div class="asking grave" role="group" aria-label=${t("settings.deleteAll")}>
+    <p>${t("settings.deleteAllSure")}</p>
+    <button type="button" ref=${(/** @type {HTMLElement | null} */ button) => button?.focus()} onClick=${() => (isAsking.value = false)}>${t("chats.keep")}</button>
+    ${" "}<button type="button" class="bad" onClick=${remove}>${t("documents.forGood")}</button>
+    ${keepProblem.value && html`<${ErrorText} text=${keepProblem.value} />`}
+  </div>`;
 }
