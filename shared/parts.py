@@ -158,15 +158,15 @@ def open_answers(settings: Settings) -> "AnswerQueue":
     Raises:
         NotConfigured: they are not set.
     """
-    from shared.runs.answer_queue import AnswerQueue, TakenMessages
+    from shared.runs.answer_queue import AnswerQueue
     from shared.runs.blob_objects import BlobObjects, open_container
     from shared.runs.queue_engine import open_queue
 
     requests, name = settings.chat_requests_queue, settings.chat_answers_queue
     if requests is None or name is None:
         raise NotConfigured("CHAT_REQUESTS_QUEUE or CHAT_ANSWERS_QUEUE is missing.")
-    taken = TakenMessages(open_queue(settings, requests), BlobObjects.from_settings(settings))
-    return AnswerQueue(open_queue(settings, name), open_container(settings, name), taken)
+    queue, container = open_queue(settings, name), open_container(settings, name)
+    return AnswerQueue(queue, container, open_queue(settings, requests), BlobObjects.from_settings(settings))
 
 
 def build_runs(
@@ -201,9 +201,9 @@ def build_runs(
         runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
         engine = InProcess(runner.run)
     runs = Runs(runner, engine)
-    answers = open_answers(settings) if settings.chat_requests_queue else None
+    first = open_answers(settings).sweep if settings.chat_requests_queue else None
     is_elsewhere = of_messages or (settings.batches == "queue" and settings.in_azure)
-    return runs, None if is_elsewhere else partial(keep_up, runs, answers)
+    return runs, None if is_elsewhere else partial(keep_up, runs, first)
 
 
 def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:

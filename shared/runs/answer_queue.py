@@ -46,11 +46,16 @@ class AnswerQueue:
     Args:
         queue: Client of the queue.
         container: Client of the container.
-        taken: The messages that are being answered.
+        requests: Client of the queue of requests.
+        store: Keeps the runs of requests, and what lets those that are worked on come again, as `messages/{run id}/…`:
+            the host of a process that has died does not show them for ten minutes.
     """
 
-    def __init__(self, queue: QueueClient, container: ContainerClient, taken: "TakenMessages") -> None:
-        self.taken = taken
+    def __init__(
+        self, queue: QueueClient, container: ContainerClient, requests: QueueClient, store: ObjectStore
+    ) -> None:
+        self._requests = requests
+        self._store = store
         self._queue = queue
         self._container = container
 
@@ -62,6 +67,29 @@ class AnswerQueue:
             await self._upload(blob, bytes(reply.body))
             message = _encoded(Reply(reply.id, reply.status, blob=blob))
         await self._send(message.decode())
+
+    async def take(self, run_id: str, message_id: str, receipt: str) -> str:
+        """Keep what lets a request come again whose run begins; return its name."""
+        name = f"messages/{run_id}/{token_hex(4)}"
+        await self._store.write(name, f"{message_id} {receipt}".encode(), NEW)
+        return name
+
+    async def done(self, name: str) -> None:
+        """Delete what lets a request come again: it is answered."""
+        with suppress(SwitchboardError):  # the next sweep does
+            await self._store.delete(name)
+
+    async def sweep(self) -> None:
+        """Let each request come again now whose run has lost its runner, or has ended and is not answered."""
+        for name in [name async for name in self._store.names("messages/")]:
+            state = None
+            with suppress(InternalError):  # one that cannot be read must not keep the others
+                state = await read_state(self._store, name.split("/")[1])
+            if state and state.is_stale(time.time()) and (found := await self._store.read(name)):
+                message_id, receipt = found.data.decode().split(" ")
+                with suppress(SwitchboardError), storage_errors(OWN):  # it is answered, or has come again by itself
+                    await self._requests.update_message(message_id, receipt, visibility_timeout=0)
+                await self.done(name)
 
     async def _send(self, message: str) -> None:
         with storage_errors(OWN):
@@ -76,42 +104,6 @@ class AnswerQueue:
         """Close the connections."""
         await close_client(self._queue)
         await close_client(self._container)
-
-
-class TakenMessages:
-    """The messages of the queue of requests that are worked on. Those of a dead host are invisible for ten minutes.
-
-    Args:
-        queue: Client of the queue.
-        store: Keeps the runs of the messages, and what lets a message come again, as `messages/{run id}/{any}`.
-    """
-
-    def __init__(self, queue: QueueClient, store: ObjectStore) -> None:
-        self._queue = queue
-        self._store = store
-
-    async def begin(self, run_id: str, message_id: str, receipt: str) -> str:
-        """Enter a message whose run begins; return the name of the entry."""
-        name = f"messages/{run_id}/{token_hex(4)}"
-        await self._store.write(name, f"{message_id} {receipt}".encode(), NEW)
-        return name
-
-    async def end(self, name: str) -> None:
-        """Delete the entry of a message that is answered."""
-        with suppress(SwitchboardError):  # the next sweep does
-            await self._store.delete(name)
-
-    async def sweep(self) -> None:
-        """Let each message come again now whose run has lost its runner, or has ended without an answer in a queue."""
-        for name in [name async for name in self._store.names("messages/")]:
-            state = None
-            with suppress(InternalError):  # one that cannot be read must not keep the others
-                state = await read_state(self._store, name.split("/")[1])
-            if state and state.is_stale(time.time()) and (found := await self._store.read(name)):
-                message_id, receipt = found.data.decode().split(" ")
-                with suppress(SwitchboardError), storage_errors(OWN):  # it is answered, or has come again by itself
-                    await self._queue.update_message(message_id, receipt, visibility_timeout=0)
-                await self.end(name)
 
 
 def _encoded(reply: Reply) -> bytes:

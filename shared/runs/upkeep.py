@@ -3,31 +3,31 @@
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import ObjectStore, records
 from shared.runs.claim import enter_going, purge, read_state
 from shared.runs.registry import Runs
 
-if TYPE_CHECKING:
-    from shared.runs.answer_queue import AnswerQueue
-
 _SWEEP_SECONDS = 15
 """How often a process looks for runs without a runner, outside Azure; there a timer does (`function_app.py`)."""
 _TIDY_SECONDS = 60 * 60
 """How often old runs are deleted."""
 
+type _Sweep = Callable[[], Awaitable[None]]
+
 _log = logging.getLogger("switchboard.run")
 
 
-async def keep_up(runs: Runs, answers: "AnswerQueue | None") -> NoReturn:
+async def keep_up(runs: Runs, first: _Sweep | None) -> NoReturn:
     """Sweep and tidy now and then."""
     tidied, is_well = -float(_TIDY_SECONDS), True
     while True:
         try:
-            await sweep(runs, answers)
+            await sweep(runs, first)
             if time.monotonic() - tidied >= _TIDY_SECONDS:
                 await tidy(runs.store)
                 tidied = time.monotonic()
@@ -40,17 +40,17 @@ async def keep_up(runs: Runs, answers: "AnswerQueue | None") -> NoReturn:
         await asyncio.sleep(_SWEEP_SECONDS)
 
 
-async def sweep(runs: Runs, answers: "AnswerQueue | None" = None) -> None:
+async def sweep(runs: Runs, first: _Sweep | None = None) -> None:
     """Let all runs go on that have begun, or that people have decided about, and that nobody works on.
 
-    One that nobody waits for is thereby looked after as well; messages of `answers` come again. It costs a list, and
+    One that nobody waits for is thereby looked after as well. `first` lets messages come again. It costs a list, and
     two reads for each run that is going elsewhere.
 
     Raises:
         Unavailable, TooSlow: the store or the engine cannot be used.
     """
-    if answers:
-        await answers.taken.sweep()
+    if first:
+        await first()
     for name in [name async for name in runs.store.names("going/")]:
         try:
             await runs.look_after(name.rpartition("/")[2])

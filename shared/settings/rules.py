@@ -146,7 +146,7 @@ def _safety(settings: AllFields) -> Iterator[str]:
     if (
         endpoint
         and not endpoint.startswith(("https://", "http://"))
-        and not _loopback(endpoint.rpartition(":")[0].strip("[]"))
+        and not is_loopback(endpoint.rpartition(":")[0].strip("[]"))
     ):
         yield "RAI_ENDPOINT is another machine without TLS: use https://…, or http://host:port without it."
     elif settings.rai_token:
@@ -342,7 +342,7 @@ _SIGN_IN = r"(ClientId=[0-9a-f-]{36};)?Authorization=AAD(;ClientId=[0-9a-f-]{36}
 
 
 def _unencrypted(name: str, address: str | None) -> Iterator[str]:
-    if address and address.startswith("http://") and not _loopback(_host(address)):
+    if address and address.startswith("http://") and not is_loopback(_host(address)):
         yield f"{name} is another machine without TLS: use https://…."
 
 
@@ -356,7 +356,8 @@ def _host(url: str) -> str:
     return host or ""
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

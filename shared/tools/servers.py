@@ -4,12 +4,12 @@ Nothing else is offered to models: each tool is named here, and hints of a serve
 these models takes as long as all others of the app.
 """
 
-from ipaddress import ip_address
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from shared.settings.rules import is_loopback
 from shared.tools.definitions import Definition
 
 _MOST_TOOLS = 100
@@ -70,16 +70,9 @@ def _is_safe(url: str) -> str:
     host = parts.hostname or ""
     if parts.scheme not in ("https", "http") or not host or parts.username is not None or parts.fragment:
         raise ValueError
-    if parts.scheme == "http" and not _is_here(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise ValueError
     return url
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 Url = Annotated[str, Field(pattern=r"^[!-~]{1,2000}$"), AfterValidator(_is_safe)]

@@ -106,7 +106,7 @@ async def answer(
             status, body = error.status, work.protocol.error(error, invocation_id)
         await answers.send(Reply(work.id, status, msgspec.Raw(encode_json(body))), run_id)
         if work.entry:
-            await answers.taken.end(work.entry)
+            await answers.done(work.entry)
         _log.info("message of invocation %s: answered with %d, try %d", invocation_id, status, tries)
     except SwitchboardError as error:
         _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
@@ -168,7 +168,7 @@ async def _run(asked: _Message, work: _Work) -> Json:
         outlives=True,
         tries_left=work.tries_left,
     )
-    work.entry = await (await app.get_answers()).taken.begin(work.run_id, *work.delivered)
+    work.entry = await (await app.get_answers()).take(work.run_id, *work.delivered)
     followed = await app.begin(accepted, arrival, body)
     return encode(followed.request, await fold(followed.events(), filter_ends=work.protocol.filter_ends))
 

@@ -221,7 +221,7 @@ async def sweep() -> None:
     from shared.runs import upkeep
 
     service, runs = await parts()
-    await upkeep.sweep(runs, await app.get_answers() if service.settings.chat_requests_queue else None)
+    await upkeep.sweep(runs, (await app.get_answers()).sweep if service.settings.chat_requests_queue else None)
 
 
 async def give_up_batch(message: bytes) -> None:

@@ -25,7 +25,7 @@ from shared.chat_types import Caller
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
 from shared.runs import NEW
-from shared.runs.answer_queue import TakenMessages
+from shared.runs.answer_queue import AnswerQueue
 from shared.runs.blob_objects import BlobObjects
 from shared.runs.records import State
 from shared.settings import Settings
@@ -335,12 +335,12 @@ async def test_a_message_comes_again_soon_if_its_runner_has_died_and_not_before(
     run_id, beat = uuid4().hex, time.time() - (0 if is_alive else 60)
     settings = Settings.read(queues.settings)
     async with aclosing(BlobObjects.from_settings(settings)) as store:
-        taken_messages = TakenMessages(queues.requests, store)
-        entry = await taken_messages.begin(run_id, taken.id, taken.pop_receipt or "")
-        await taken_messages.sweep()  # its run has not begun yet
+        answers = AnswerQueue(queues.answers, queues.blobs, queues.requests, store)
+        entry = await answers.take(run_id, taken.id, taken.pop_receipt or "")
+        await answers.sweep()  # its run has not begun yet
         assert await queues.requests.peek_messages() == []
         await store.write(f"{run_id}/state", msgspec.json.encode(State("o", beat, beat, runner="r")), NEW)
-        await taken_messages.sweep()
+        await answers.sweep()
         assert len(await queues.requests.peek_messages()) == (0 if is_alive else 1)
         assert bool(await store.read(entry)) == is_alive
 
