@@ -62,7 +62,7 @@ RUN_PARAMETERS = (
     described.Parameter(
         "header",
         "Prefer",
-        "'respond-async': answer with 202, and with the answer's address in Location (RFC 7240). "
+        "'respond-async': answer with 202, and with the answer's address in Location, unless it is there (RFC 7240). "
         f"'respond-async, wait=10': only if it takes longer than 10 seconds, of at most {MOST_WAIT_SECONDS}.",
     ),
     described.Parameter(
