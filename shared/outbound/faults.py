@@ -66,35 +66,15 @@ class Reason(StrEnum):
 RETRIED = frozenset({Reason.UNREACHABLE, Reason.CUT_OFF, Reason.RATE, Reason.BUSY, Reason.LOADING, Reason.BROKEN})
 """Faults that a second try may mend. A service that is too slow would only get slower."""
 
-BY_STATUS: Mapping[int, Reason] = {
-    400: Reason.NOT_ACCEPTED,
-    401: Reason.CREDENTIALS,
-    403: Reason.CREDENTIALS,
-    404: Reason.NOT_THERE,
-    405: Reason.NOT_AN_ANSWER,
-    408: Reason.TOO_SLOW,
-    409: Reason.BUSY,
-    412: Reason.CHANGED,
-    413: Reason.NOT_ACCEPTED,
-    415: Reason.NOT_ACCEPTED,
-    422: Reason.BUSY,
-    429: Reason.RATE,
-    503: Reason.BUSY,
-    504: Reason.TOO_SLOW,
-    524: Reason.TOO_SLOW,
-}
-"""The reason of an HTTP status.
-
-Others below 500 are no answer, and the rest are faults of the service.
-
-Source: Search Service REST API 2026-04-01, 'HTTP status codes (Azure AI Search)'; the other services have no more of
-their own, and 524 is a proxy's time-out.
-"""
-
 
 def reason_of_status(status: int) -> Reason:
-    """Find the reason of an HTTP status of 300 and up."""
-    return BY_STATUS.get(status, Reason.BROKEN if status >= 500 else Reason.NOT_AN_ANSWER)
+    """Find the reason of an HTTP status of 300 and up.
+
+    Those that `failures.json` does not name are no answer below 500, and else faults of the service. Source: Search
+    Service REST API 2026-04-01, 'HTTP status codes (Azure AI Search)'; the other services have no more of their own,
+    and 524 is a proxy's time-out.
+    """
+    return DEFAULTS.statuses.get(status, Reason.BROKEN if status >= 500 else Reason.NOT_AN_ANSWER)
 
 
 LARGEST_REFUSAL = 64 * 1024
@@ -141,6 +121,10 @@ class ErrorTable(msgspec.Struct, frozen=True):
     """Sentences that differ from the defaults. They may have placeholders, for which `error` gets the words."""
     kinds: Mapping[Reason, type[SwitchboardError]] = msgspec.field(default_factory=dict[Reason, type[SwitchboardError]])
     """Error classes that differ from the defaults."""
+    statuses: Mapping[int, Reason] = msgspec.field(default_factory=dict[int, Reason])
+    """Reasons of HTTP statuses that differ from the defaults."""
+    codes: Mapping[str, Reason] = msgspec.field(default_factory=dict[str, Reason])
+    """Reasons of the service's own codes."""
 
     def error(self, fault: Fault, **words: str) -> SwitchboardError:
         """Make the error that the caller gets.
@@ -163,6 +147,8 @@ class _Said(msgspec.Struct):
 
     sentences: dict[Reason, str]
     kinds: dict[Reason, str] = {}
+    statuses: dict[int, Reason] = {}
+    codes: dict[str, Reason] = {}
     name: str = ""
     address: str = ""
 
@@ -174,7 +160,7 @@ def errors_of(service: str) -> ErrorTable:
     """Return the table of a service of `failures.json`."""
     said = _FAILURES[service]
     kinds = {reason: getattr(errors, kind) for reason, kind in said.kinds.items()}
-    return ErrorTable(said.name, said.address, said.sentences, kinds)
+    return ErrorTable(said.name, said.address, said.sentences, kinds, said.statuses, said.codes)
 
 
 DEFAULTS = errors_of("all")

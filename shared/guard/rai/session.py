@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Protocol, cast
 
@@ -27,27 +27,8 @@ _STATUS_SECONDS = 0.5
 ERRORS = errors_of("safety")
 """The service's own text is never shown: it may quote what was analysed."""
 
-REASONS: Mapping[StatusCode, Reason] = {
-    # The service reports success although the analysis is not complete.
-    StatusCode.OK: Reason.CUT_OFF,
-    StatusCode.CANCELLED: Reason.CUT_OFF,
-    StatusCode.UNKNOWN: Reason.BROKEN,
-    StatusCode.INVALID_ARGUMENT: Reason.NOT_ACCEPTED,
-    StatusCode.DEADLINE_EXCEEDED: Reason.TOO_SLOW,
-    StatusCode.NOT_FOUND: Reason.NOT_THERE,
-    StatusCode.ALREADY_EXISTS: Reason.BROKEN,
-    StatusCode.PERMISSION_DENIED: Reason.CREDENTIALS,
-    StatusCode.RESOURCE_EXHAUSTED: Reason.RATE,
-    StatusCode.FAILED_PRECONDITION: Reason.NOT_ACCEPTED,
-    StatusCode.ABORTED: Reason.CUT_OFF,
-    StatusCode.OUT_OF_RANGE: Reason.NOT_ACCEPTED,
-    StatusCode.UNIMPLEMENTED: Reason.WRONG_SERVICE,
-    StatusCode.INTERNAL: Reason.BROKEN,
-    StatusCode.UNAVAILABLE: Reason.UNREACHABLE,
-    StatusCode.DATA_LOSS: Reason.BROKEN,
-    StatusCode.UNAUTHENTICATED: Reason.CREDENTIALS,
-}
-"""The reason of a failure, by the gRPC status that ends the stream."""
+REASONS = {StatusCode[code]: reason for code, reason in ERRORS.codes.items()}
+"""By the gRPC status that ends the stream. The service reports `OK` although the analysis is not complete."""
 
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
 

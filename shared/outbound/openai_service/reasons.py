@@ -8,35 +8,13 @@ from collections.abc import Mapping
 
 from shared.chat_types import Json
 from shared.errors import SwitchboardError, Unavailable
-from shared.outbound.faults import BY_STATUS, Fault, Reason, errors_of
+from shared.outbound.faults import DEFAULTS, Fault, Reason, errors_of
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 
 ERRORS = errors_of("model")
 
-STATUSES: Mapping[int, Reason] = {
-    **BY_STATUS,
-    409: Reason.BROKEN,
-    413: Reason.TOO_LONG,
-    412: Reason.NOT_ACCEPTED,
-    422: Reason.NOT_ACCEPTED,
-    503: Reason.BROKEN,
-}
-"""By the HTTP status; some mean something else here than in `faults.BY_STATUS`."""
-
-BY_CODE: Mapping[str, Reason] = {
-    "content_filter": Reason.FILTERED,
-    "ResponsibleAIPolicyViolation": Reason.FILTERED,
-    "content_policy_violation": Reason.FILTERED,
-    "context_length_exceeded": Reason.TOO_LONG,
-    "exceed_context_size_error": Reason.TOO_LONG,
-    "string_above_max_length": Reason.TOO_LONG,
-    "insufficient_quota": Reason.QUOTA,
-    "rate_limit_exceeded": Reason.RATE,
-    "model_not_found": Reason.NOT_THERE,
-    "DeploymentNotFound": Reason.NOT_THERE,
-    "invalid_api_key": Reason.CREDENTIALS,
-}
-"""By an error's `code`, its inner error's, or its `type`; looked up before the status."""
+STATUSES = {**DEFAULTS.statuses, **ERRORS.statuses}
+"""The reasons of HTTP statuses; some mean something else here than elsewhere."""
 
 _OVERRIDES = frozenset({"temperature", "seed", "response_format"})
 """Parameters whose values come from the caller."""
@@ -89,7 +67,7 @@ def read_fault(
     words = [str(code) for code in codes if isinstance(code, str | int)]
     if status is None:
         status = next((int(word) for word in words if word.isdecimal() and len(word) == 3), None)
-    reason = next((BY_CODE[word] for word in words if word in BY_CODE), None) or _by_status(status)
+    reason = next((ERRORS.codes[word] for word in words if word in ERRORS.codes), None) or _by_status(status)
     param = fields.get("param")
     override = name if isinstance(param, str) and (name := param.partition(".")[0]) in _OVERRIDES else None
     said = str(fields.get("message") or fields.get("detail") or ("" if fields else error))

@@ -8,7 +8,7 @@ from azure.core.exceptions import HttpResponseError, ServiceRequestError
 from shared.errors import BadRequest, SwitchboardError, TooSlow, Unavailable
 from shared.outbound.azure_service.ai_service import AIService
 from shared.outbound.azure_service.asking import BY_CLASS
-from shared.outbound.faults import BY_STATUS, Reason
+from shared.outbound.faults import DEFAULTS, Reason
 
 SERVICE = AIService("Azure AI Test", "TEST", "a text: shorten it")
 
@@ -39,12 +39,12 @@ def with_status(status: int, message: str = "x") -> HttpResponseError:
 
 def error_of(reason: Reason) -> BaseException:
     """An error with this reason."""
-    if status := next((status for status, of in BY_STATUS.items() if of is reason), None):
+    if status := next((status for status, of in DEFAULTS.statuses.items() if of is reason), None):
         return with_status(status)
     return next(kind for kind, of in BY_CLASS.items() if of is reason)("x")
 
 
-@pytest.mark.parametrize("reason", sorted({*BY_STATUS.values(), *BY_CLASS.values()}, key=str))
+@pytest.mark.parametrize("reason", sorted({*DEFAULTS.statuses.values(), *BY_CLASS.values()}, key=str))
 async def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason) -> None:
     with pytest.raises(SwitchboardError) as caught:
         await SERVICE.ask(Answers(error_of(reason)), deadline=soon(0.1))

@@ -7,7 +7,7 @@ import pytest
 from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
 
 from shared.outbound.azure_service.asking import BY_CLASS, fault_of
-from shared.outbound.faults import BY_STATUS, Fault, Reason
+from shared.outbound.faults import DEFAULTS, Fault, Reason
 
 OF_A_STATUS = {
     "HttpResponseError",
@@ -46,7 +46,9 @@ def test_every_exception_class_of_the_sdks_is_known_here() -> None:
             assert parent in {base.__name__ for base in kind.__mro__}
 
 
-@pytest.mark.parametrize(("status", "reason"), [*BY_STATUS.items(), (302, Reason.NOT_AN_ANSWER), (599, Reason.BROKEN)])
+@pytest.mark.parametrize(
+    ("status", "reason"), [*DEFAULTS.statuses.items(), (302, Reason.NOT_AN_ANSWER), (599, Reason.BROKEN)]
+)
 def test_a_status_counts_before_the_class(status: int, reason: Reason) -> None:
     error = HttpResponseError("x")
     error.status_code = status
