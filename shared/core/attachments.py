@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shared.chat_types import ChatRequest, FileText, ImagePart, Json, Message, Role
-from shared.documents.media_types import IMAGE_TYPES, image_type
+from shared.documents.media_types import IMAGE_TYPES, image_type, read_as
 from shared.errors import BadRequest, TooLarge
 from shared.events import Thought
 from shared.runtime.features import require
@@ -26,33 +26,6 @@ READ_TIMEOUT_SECONDS = 20.0
 """Time limit for reading all files of a request, in seconds."""
 
 _ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
-
-_OPEN_DOCUMENTS = (("text", ".odt"), ("spreadsheet", ".ods"), ("presentation", ".odp"))
-_SUFFIXES = {
-    "application/pdf": ".pdf",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.ms-powerpoint.presentation.macroenabled.12": ".pptm",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.ms-excel.sheet.macroenabled.12": ".xlsm",
-    "application/vnd.ms-excel": ".xls",
-    **{f"application/vnd.oasis.opendocument.{kind}": suffix for kind, suffix in _OPEN_DOCUMENTS},
-    "application/epub+zip": ".epub",
-    "application/rtf": ".rtf",
-    "text/rtf": ".rtf",
-    "message/rfc822": ".eml",
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/markdown": ".md",
-    "text/x-markdown": ".md",
-    "application/json": ".txt",
-    "application/x-ndjson": ".txt",
-    "application/xml": ".txt",
-    "application/yaml": ".txt",
-}
-"""Suffix, by which `shared.reading.readers` selects the reader, for each media type."""
 _UNKNOWN_TYPES = {"", "application/octet-stream", "binary/octet-stream"}
 """Declared media types that say nothing about the content."""
 _CSV_OR_EXCEL = "application/vnd.ms-excel"
@@ -203,7 +176,7 @@ def _suffix(file: Attachment) -> str:
         declared = mimetypes.guess_type(file.filename)[0] or ""
     if declared == _CSV_OR_EXCEL and named in READERS:
         return named
-    if suffix := _SUFFIXES.get(declared):
+    if suffix := read_as(declared):
         return suffix
     if declared.startswith("text/") or declared.endswith(("+json", "+xml")):
         return ".txt"

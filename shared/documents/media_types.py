@@ -1,46 +1,24 @@
 """Media types: of documents, by their names; of images, by their first bytes."""
 
-from pathlib import PurePosixPath
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 IMAGE_TYPES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """Media types of the images that models accept."""
 
-_OPEN = "application/vnd.oasis.opendocument"
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-_BY_SUFFIX = {
-    ".csv": "text/csv",
-    ".docx": f"{_OFFICE}.wordprocessingml.document",
-    ".eml": "message/rfc822",
-    ".epub": "application/epub+zip",
-    ".gif": "image/gif",
-    ".htm": "text/html",
-    ".html": "text/html",
-    ".jpeg": "image/jpeg",
-    ".jpg": "image/jpeg",
-    ".json": "application/json",
-    ".markdown": "text/markdown",
-    ".md": "text/markdown",
-    ".odp": f"{_OPEN}.presentation",
-    ".ods": f"{_OPEN}.spreadsheet",
-    ".odt": f"{_OPEN}.text",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".pptm": "application/vnd.ms-powerpoint.presentation.macroEnabled.12",
-    ".pptx": f"{_OFFICE}.presentationml.presentation",
-    ".rtf": "application/rtf",
-    ".svg": "image/svg+xml",
-    ".tif": "image/tiff",
-    ".tiff": "image/tiff",
-    ".tsv": "text/tab-separated-values",
-    ".txt": "text/plain",
-    ".webp": "image/webp",
-    ".xhtml": "application/xhtml+xml",
-    ".xls": "application/vnd.ms-excel",
-    ".xlsm": "application/vnd.ms-excel.sheet.macroEnabled.12",
-    ".xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-    ".xml": "application/xml",
-}
-"""Media types of documents. A list of our own: that of the operating system differs, and reads `data:` in names."""
+
+class _Table(msgspec.Struct, frozen=True):
+    """Lists of our own: those of the operating system differ, and read `data:` in names."""
+
+    of_suffixes: Mapping[str, str]
+    """The media type of a document, by its suffix."""
+    read_as: Mapping[str, str]
+    """The suffix by which `shared.reading.readers` selects the reader, by the media type that a sender declares."""
+
+
+_TABLE = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Table)
 HARMLESS_TYPES = IMAGE_TYPES | {"application/json", "application/pdf", "text/csv", "text/markdown", "text/plain"}
 """Media types that browsers show without running scripts; those in a PDF have no rights of the app's origin."""
 SHOWN_TYPES = HARMLESS_TYPES | {"application/xhtml+xml", "application/xml", "image/svg+xml", "text/html"}
@@ -56,7 +34,12 @@ _SIGNATURES = (
 
 def media_type(name: str) -> str:
     """Media type of a document by its suffix; `application/octet-stream` if the suffix is unknown."""
-    return _BY_SUFFIX.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
+    return _TABLE.of_suffixes.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
+
+
+def read_as(media_type: str) -> str | None:
+    """Suffix by which `shared.reading.readers` selects the reader of a media type; None if the type is unknown."""
+    return _TABLE.read_as.get(media_type)
 
 
 def image_type(data: bytes) -> str | None:
