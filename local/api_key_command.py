@@ -1,10 +1,14 @@
 """Make an API key: `python -m local.api_key_command NAME`. Prints it, and the entry for `API_KEYS`; keeps neither."""
 
 import re
+import secrets
 import sys
+from hashlib import sha256
 
-from shared.identity.api_keys import new_key
-from shared.settings.rules import KEY_NAME, KEY_NAME_RULE
+from shared.settings.rules import KEY_MARK, KEY_NAME, KEY_NAME_RULE
+
+_KEY_BYTES = 32
+"""Random bytes in a key."""
 
 
 def main() -> int:
@@ -18,6 +22,16 @@ def main() -> int:
     print(f"The entry for API_KEYS, after a comma if there are others, with AUTH_MODE=api-key:\n\n{name}:{digest}\n")
     print("Ids of groups may follow, each after a colon. The key then sees their documents too.")
     return 0
+
+
+def new_key() -> tuple[str, str]:
+    """Make a key.
+
+    Returns:
+        The key, and its SHA-256 in hexadecimal digits.
+    """
+    key = KEY_MARK + secrets.token_urlsafe(_KEY_BYTES)
+    return key, sha256(key.encode()).hexdigest()
 
 
 if __name__ == "__main__":

@@ -21,9 +21,10 @@ from shared.ingestion.document import (
     ReadPassages,
     Target,
     has_same_content,
+    passages_in,
     read_passages,
-    read_plain_texts,
 )
+from shared.ingestion.passages import MAX_PASSAGES
 from shared.reading import UnreadableError
 from shared.reading.sandbox import PLAIN_TEXT
 
@@ -147,7 +148,23 @@ async def _passages(documents: Sequence[LoadedDocument], target: Target) -> Sequ
     """The passages of the documents of a bundle, or why they cannot be read."""
     try:
         if documents and _is_plain(documents[0].name, target):
-            return await read_plain_texts(documents, target)
+            return await _read_plain_texts(documents, target)
         return [await read_passages(document, target) for document in documents]
     except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
         return [fault] * len(documents)
+
+
+async def _read_plain_texts(
+    documents: Sequence[LoadedDocument], target: Target
+) -> Sequence[ReadPassages | UnreadableError]:
+    """Read documents of plain text together, and split each into passages. The sandbox has to keep its readers.
+
+    Returns:
+        For each document its passages, or why it cannot be read.
+    """
+    files = [(document.name, document.data) for document in documents]
+    found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
+    return [
+        one if isinstance(one, UnreadableError) else passages_in(document, [None], one)
+        for document, one in zip(documents, found, strict=True)
+    ]

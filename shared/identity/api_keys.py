@@ -1,12 +1,11 @@
 """`AUTH_MODE=api-key`: each caller sends a key of its own, and the settings have the keys' hashes.
 
-A key holds 256 random bits. Nobody can try so many, so one round of SHA-256 hides it: slow and salted hashes are for
-passwords, which people choose.
+`local/api_key_command.py` makes a key, of 256 random bits. Nobody can try so many, so one round of SHA-256 hides it:
+slow and salted hashes are for passwords, which people choose.
 
 Source: RFC 6750, 2.1 and 3, for the header and its refusal; RFC 4086 and NIST SP 800-131A for the bits.
 """
 
-import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 
@@ -14,10 +13,7 @@ from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
 from shared.identity.claims import only_header
 from shared.settings import Settings
-from shared.settings.rules import KEY_MARK
 
-_KEY_BYTES = 32
-"""Random bytes in a key."""
 _LONGEST_KEY = 256
 """Characters of a key that are hashed. A longer one is refused; ours have 55."""
 _REFUSAL = "Sign in with one of this app's API keys (Authorization: Bearer …)."
@@ -55,16 +51,6 @@ class ApiKeys:
     async def check(self) -> PartHealth:
         """Report that callers need a key."""
         return PartHealth("api-key", ok=True, detail="Callers have to send an API key.")
-
-
-def new_key() -> tuple[str, str]:
-    """Make a key.
-
-    Returns:
-        The key, and its SHA-256 in hexadecimal digits.
-    """
-    key = KEY_MARK + secrets.token_urlsafe(_KEY_BYTES)
-    return key, sha256(key.encode()).hexdigest()
 
 
 def _key_in(headers: Mapping[str, str]) -> bytes:

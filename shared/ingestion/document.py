@@ -24,7 +24,6 @@ from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
-from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.reading.sandbox_messages import TextsSplit
@@ -161,26 +160,13 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
     texts = [page.text for page in pages]
     split = await sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
     # In a thread: a long document takes a tenth of a second.
-    return await asyncio.to_thread(_passages, document, [page.number for page in pages], split, left_out, date)
+    return await asyncio.to_thread(passages_in, document, [page.number for page in pages], split, left_out, date)
 
 
-async def read_plain_texts(documents: Sequence[LoadedDocument], target: Target) -> list[ReadPassages | UnreadableError]:
-    """Read documents of plain text together, and split each into passages. The sandbox has to keep its readers.
-
-    Returns:
-        For each document its passages, or why it cannot be read.
-    """
-    files = [(document.name, document.data) for document in documents]
-    found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
-    return [
-        one if isinstance(one, UnreadableError) else _passages(document, [None], one)
-        for document, one in zip(documents, found, strict=True)
-    ]
-
-
-def _passages(
+def passages_in(
     document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = "", date: str = ""
 ) -> ReadPassages:
+    """Make the passages of a document, whose pages have these numbers and were split so."""
     passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights, date or split.date)
     return ReadPassages(passages, split.terms, left_out)
 

@@ -10,7 +10,7 @@ import openai as sdk
 import pytest
 import pytest_asyncio
 
-from shared.identity.api_keys import new_key
+from local.api_key_command import new_key
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.openai_sdk import ASKED, CERTIFICATES, extra, text_of
 from tests.clients.asking import Client

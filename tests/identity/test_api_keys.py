@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
+from local.api_key_command import new_key
 from shared.chat_types import Caller
 from shared.errors import NotSignedIn
-from shared.identity.api_keys import ApiKeys, new_key
+from shared.identity.api_keys import ApiKeys
 from shared.settings import Settings
 
 REPORT, FLOWS = new_key(), new_key()

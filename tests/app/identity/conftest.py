@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from local.api_key_command import new_key
 from shared.chat_types import Passage
-from shared.identity.api_keys import new_key
 from tests.app.conftest import hosted
 from tests.app.test_answers import body
 from tests.local.running_host import RunningHost
