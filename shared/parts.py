@@ -52,7 +52,16 @@ def open_index(settings: Settings, embedder: Embedder | None = None) -> PassageI
     Raises:
         NotConfigured: a setting of Azure AI Search is wrong.
     """
-    return _azure_search_index(settings) if settings.azure_search_endpoint else _sqlite_index(settings, embedder)
+    if settings.azure_search_endpoint:
+        from shared.retrieval.azure_search.connection import INGESTION_RETRIES, SearchConnection
+        from shared.retrieval.azure_search.index import AzureSearchIndex
+        from shared.retrieval.azure_search.schema import IndexPlan
+
+        connection = SearchConnection.from_settings(settings, INGESTION_RETRIES)
+        return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
+    from shared.retrieval.sqlite.index import SqliteIndex
+
+    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedder.model if embedder else None)
 
 
 def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
@@ -93,7 +102,7 @@ def build_service(settings: Settings) -> Service:
     agents = read_agents() if settings.agents_file or settings.chat_agent else None
     openai = _openai_service(settings)
     embedder = _embedder(settings, openai)
-    tokens = _caller_tokens(agents)
+    tokens = CallerTokens() if agents and any(server.auth.on_behalf_of for server in agents.servers) else None
     history, verdicts = open_history(settings)
     tracing = _tracing(settings, openai)
     if tracing and embedder:
@@ -105,8 +114,8 @@ def build_service(settings: Settings) -> Service:
         history,
         read_agents,
         agents and agents.for_chat(settings.chat_agent),
-        _SAFETY[settings.rai_backend](settings),
-        _IDENTITY[settings.auth_mode](settings),
+        _safety(settings),
+        _identity(settings),
         LateDocuments(lambda: _documents(settings)),
         LateDocuments(lambda: _pages(settings)),
         sandbox_for_uploads(),
@@ -144,7 +153,18 @@ def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]
     """Open what keeps chats, and what keeps the verdicts of their answers; None: no chats are kept."""
     if settings.history_backend == "off":
         return NoHistory(), None
-    return _HISTORY[settings.history_backend](settings)
+    if settings.history_backend == "azure-table":
+        from shared.history.azure_table import HistoryTable
+        from shared.history.azure_table_history import AzureTableHistory
+        from shared.verdicts.azure_table_verdicts import AzureTableVerdicts
+
+        table = HistoryTable.of(settings.azure_web_jobs_storage, settings.azure_web_jobs_storage_tables)
+        return AzureTableHistory(table), AzureTableVerdicts(table)
+    from shared.history.sqlite_history import SqliteHistory
+    from shared.verdicts.sqlite_verdicts import SqliteVerdicts
+
+    folder = settings.data_dir
+    return SqliteHistory(folder / "history.sqlite"), SqliteVerdicts(folder / "verdicts.sqlite")
 
 
 _log = logging.getLogger("switchboard.start")
@@ -216,25 +236,6 @@ def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerToken
     return ToolServers(agents.servers, folder, settings, os.environ, tokens)
 
 
-def _caller_tokens(agents: Agents | None) -> CallerTokens | None:
-    return CallerTokens() if agents and any(server.auth.on_behalf_of for server in agents.servers) else None
-
-
-def _azure_search_index(settings: Settings) -> PassageIndex:
-    from shared.retrieval.azure_search.connection import INGESTION_RETRIES, SearchConnection
-    from shared.retrieval.azure_search.index import AzureSearchIndex
-    from shared.retrieval.azure_search.schema import IndexPlan
-
-    connection = SearchConnection.from_settings(settings, INGESTION_RETRIES)
-    return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
-
-
-def _sqlite_index(settings: Settings, embedder: Embedder | None) -> PassageIndex:
-    from shared.retrieval.sqlite.index import SqliteIndex
-
-    return SqliteIndex(settings.data_dir / _INDEX_FILE, embedder.model if embedder else None)
-
-
 def _openai_service(settings: Settings) -> OpenAIService | None:
     connections = OpenAIConnection.all_from_settings(settings)
     return OpenAIService(*connections) if connections else None
@@ -299,43 +300,17 @@ def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
     return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)
 
 
-def _sqlite_history(settings: Settings) -> tuple[HistoryStore, VerdictStore]:
-    from shared.history.sqlite_history import SqliteHistory
-    from shared.verdicts.sqlite_verdicts import SqliteVerdicts
+def _safety(settings: Settings) -> SafetyService | None:
+    """The safety service; built when it is configured even if `RAI_MODE` is off, for the companion function."""
+    if settings.rai_backend == "content-safety":
+        from shared.guard.content_safety.service import ContentSafety
 
-    folder = settings.data_dir
-    return SqliteHistory(folder / "history.sqlite"), SqliteVerdicts(folder / "verdicts.sqlite")
-
-
-def _azure_table_history(settings: Settings) -> tuple[HistoryStore, VerdictStore]:
-    from shared.history.azure_table import HistoryTable
-    from shared.history.azure_table_history import AzureTableHistory
-    from shared.verdicts.azure_table_verdicts import AzureTableVerdicts
-
-    table = HistoryTable.of(settings.azure_web_jobs_storage, settings.azure_web_jobs_storage_tables)
-    return AzureTableHistory(table), AzureTableVerdicts(table)
-
-
-_HISTORY = {"sqlite": _sqlite_history, "azure-table": _azure_table_history}
-"""By `HISTORY_BACKEND`: each keeps chats, and the verdicts of their answers beside them."""
-
-
-def _rai_service(settings: Settings) -> SafetyService | None:
+        return ContentSafety.from_settings(settings)
     if not settings.rai_endpoint:
         return None
     from shared.guard.rai.client import RaiService
 
     return RaiService.from_settings(settings)
-
-
-def _content_safety(settings: Settings) -> SafetyService | None:
-    from shared.guard.content_safety.service import ContentSafety
-
-    return ContentSafety.from_settings(settings)
-
-
-_SAFETY = {"rai": _rai_service, "content-safety": _content_safety}
-"""By `RAI_BACKEND`. Built when it is configured even if `RAI_MODE` is off, for the companion function."""
 
 
 def _shields(settings: Settings) -> "Shields | None":
@@ -352,31 +327,22 @@ def _shields(settings: Settings) -> "Shields | None":
     return Shields(service, timeout, enforced=not annotates, allows=allows)
 
 
-def _easy_auth(settings: Settings) -> Identity:
-    from shared.identity.easy_auth import EasyAuth
+def _identity(settings: Settings) -> Identity:
+    match settings.auth_mode:
+        case "none":
+            return NoIdentity.from_settings(settings)
+        case "easy-auth":
+            from shared.identity.easy_auth import EasyAuth
 
-    return EasyAuth(settings.auth_tenant_id)
+            return EasyAuth(settings.auth_tenant_id)
+        case "bearer":
+            from shared.identity.bearer import BearerTokens
 
+            return BearerTokens.from_settings(settings)
+        case "api-key":
+            from shared.identity.api_keys import ApiKeys
 
-def _bearer_tokens(settings: Settings) -> Identity:
-    from shared.identity.bearer import BearerTokens
-
-    return BearerTokens.from_settings(settings)
-
-
-def _api_keys(settings: Settings) -> Identity:
-    from shared.identity.api_keys import ApiKeys
-
-    return ApiKeys.from_settings(settings)
-
-
-_IDENTITY = {
-    "none": NoIdentity.from_settings,
-    "easy-auth": _easy_auth,
-    "bearer": _bearer_tokens,
-    "api-key": _api_keys,
-}
-"""By `AUTH_MODE`."""
+            return ApiKeys.from_settings(settings)
 
 
 def _documents(settings: Settings) -> DocumentStore:
