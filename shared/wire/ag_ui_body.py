@@ -122,11 +122,16 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     Raises:
         BadRequest: names each key that is wrong and what it accepts.
     """
-    _refuse_others(body)
+    if isinstance(body.get("context"), dict):  # as other protocols have it
+        raise BadRequest("context: should be a list. Overrides go into forwardedProps.")
     keys = AgUiKeys.read(body)
     decisions = () if _goes_another_way(keys) else tuple(answer.decision() for answer in keys.resume or ())
     chat: dict[str, Json] = {
-        "messages": [_flat(place, message) for place, message in _kept(_without_servers_calls(keys.messages))],
+        "messages": [
+            _flat(place, message)
+            for place, message in enumerate(_without_servers_calls(keys.messages))
+            if message.role not in _SKIPPED
+        ],
         "context": body.get("forwardedProps"),
     }
     if keys.thread_id:
@@ -161,12 +166,6 @@ def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
     return attached_files(file for index, (place, message) in enumerate(kept) for file in _files(place, message, index))
 
 
-def _refuse_others(body: Mapping[str, Json]) -> None:
-    """Refuse what other protocols have in the same place, in words that say what to do."""
-    if isinstance(body.get("context"), dict):
-        raise BadRequest("context: should be a list. Overrides go into forwardedProps.")
-
-
 def _goes_another_way(keys: AgUiKeys) -> bool:
     """Whether the user has a new question in place of answers: assistant-ui's `steerAway` cancels what is open."""
     *said, last = keys.messages
@@ -189,11 +188,6 @@ def _without(message: AgUiMessage, ours: Collection[str]) -> AgUiMessage:
     if message.tool_call_id in ours or (len(calls) < len(made) and not (calls or message.content)):
         return message.model_copy(update={"role": _SKIPPED[0]})
     return message.model_copy(update={"tool_calls": calls or None}) if made else message
-
-
-def _kept(messages: list[AgUiMessage]) -> Iterator[tuple[int, AgUiMessage]]:
-    """The messages of the conversation, with their places in the body."""
-    return ((place, message) for place, message in enumerate(messages) if message.role not in _SKIPPED)
 
 
 def _flat(place: int, message: AgUiMessage) -> Json:

@@ -8,7 +8,10 @@ throughout, and the last event repeats what was sent. A team's answer has a mess
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
+from pathlib import Path
 from typing import assert_never
+
+import msgspec
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
@@ -25,30 +28,7 @@ from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
-_LEFT_OPEN: Record = {
-    "completed_at": None,
-    "error": None,
-    "incomplete_details": None,
-    "instructions": None,
-    "metadata": {},
-    "parallel_tool_calls": False,
-    "temperature": 1,
-    "top_p": 1,
-    "presence_penalty": 0,
-    "frequency_penalty": 0,
-    "top_logprobs": 0,
-    "text": {"format": {"type": "text"}},
-    "tool_choice": "auto",
-    "tools": [],
-    "reasoning": {"effort": None, "summary": None},
-    "truncation": "auto",
-    "max_output_tokens": None,
-    "max_tool_calls": None,
-    "service_tier": "default",
-    "safety_identifier": None,
-    "prompt_cache_key": None,
-    "usage": None,
-}
+_LEFT_OPEN: Record = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
 """The keys of a response that its request leaves open, or that the app ignores, with OpenAI's defaults.
 
 `truncation`: of a conversation that is too long, the app leaves out the oldest messages."""
@@ -265,13 +245,9 @@ def _content(text: str, annotations: list[Json]) -> Record:
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-def _item_id(request: ChatRequest, place: int) -> str:
-    return f"msg_{request.turn_id}_{place}"
-
-
 def _item(request: ChatRequest, place: int, content: list[Json], status: str) -> Record:
     """A message of the answer."""
-    item_id = _item_id(request, place)
+    item_id = f"msg_{request.turn_id}_{place}"
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
 
 

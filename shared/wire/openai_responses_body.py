@@ -102,8 +102,8 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     if keys.background and keys.store is False:
         raise BadRequest("background: needs 'store': leave it out, or set it to true.")
     form = form_of("text.format", keys.text.format if keys.text else None)
-    said: list[Json] = [*_instructions(keys), *messages]
-    request = openai.request_of(dict(body) | {"messages": said}, keys, form, decisions)
+    first: list[Json] = [{"role": "system", "content": keys.instructions}] if keys.instructions else []
+    request = openai.request_of(dict(body) | {"messages": [*first, *messages]}, keys, form, decisions)
     repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None} | _in_full(keys)
     for_encoder = replace(openai.OpenaiDetails.of(request), previous=keys.previous_response_id, repeated=repeated)
     choice = cast("Json", keys.tool_choice)
@@ -196,10 +196,6 @@ def _refuse(body: Mapping[str, Json]) -> None:
             )
         case _:
             raise BadRequest("input: is missing. Put the question there, or the messages of the conversation.")
-
-
-def _instructions(keys: OpenaiResponsesKeys) -> list[Json]:
-    return [{"role": "system", "content": keys.instructions}] if keys.instructions else []
 
 
 def _messages(body: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:

@@ -18,10 +18,6 @@ from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
 from shared.wire.protocol import Protocol, Record
 
 
-def _answer(request: ChatRequest, answer: Answer) -> Json:
-    return [_whole(request, answer)]
-
-
 def _whole(request: ChatRequest, answer: Answer) -> Record:
     """A whole message. An agent's has its author's name, which the document forbids in single chat."""
     items = _call_items((*answer.tool_calls, *answer.open_calls))
@@ -183,7 +179,7 @@ SEMANTIC_KERNEL = Protocol(
     name="semantic-kernel",
     parse=lambda body: parse_kernel_chat(body, "ConversationId", "conversationId"),
     attached=attached,
-    answer=_answer,
+    answer=lambda request, answer: [_whole(request, answer)],
     encoder=_Encoder,
     framing=SSE,
     waits_briefly=True,

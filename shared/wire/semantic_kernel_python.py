@@ -19,10 +19,6 @@ _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
 """The reasons that the package knows."""
 
 
-def _answer(request: ChatRequest, answer: Answer) -> Json:
-    return [_whole(request, answer)]
-
-
 def _whole(request: ChatRequest, answer: Answer) -> Record:
     """A whole message. An agent's has its name."""
     items = _call_items((*answer.tool_calls, *answer.open_calls))
@@ -139,7 +135,7 @@ SEMANTIC_KERNEL_PYTHON = Protocol(
     name="semantic-kernel-python",
     parse=lambda body: parse_kernel_chat(body, "conversation_id"),
     attached=attached,
-    answer=_answer,
+    answer=lambda request, answer: [_whole(request, answer)],
     encoder=_Encoder,
     framing=SSE,
 )
