@@ -56,7 +56,8 @@ class HistoryTable:
         with storage_errors(TABLES):
             try:
                 if not self._made:
-                    await _make(self._client)
+                    with suppress(ResourceExistsError):  # it exists, except at the first use
+                        await self._client.create_table()
                     self._made = True
                 yield self._client
             except AzureError as exc:
@@ -82,8 +83,3 @@ class HistoryTable:
     async def aclose(self) -> None:
         """Close the connections."""
         await close_client(self._client)
-
-
-async def _make(client: TableClient) -> None:
-    with suppress(ResourceExistsError):  # it exists, except at the first use
-        await client.create_table()

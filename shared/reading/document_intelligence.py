@@ -7,7 +7,6 @@ import asyncio
 import re
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any
 
 from azure.ai.documentintelligence.aio import DocumentIntelligenceClient
 from azure.ai.documentintelligence.models import AnalyzeResult, DocumentContentFormat, StringIndexType
@@ -84,7 +83,7 @@ class DocumentIntelligence:
                     pages=ranges(sorted(pages), ",") or None,  # one by one they may be too long for a URL
                     string_index_type=StringIndexType.UNICODE_CODE_POINT,
                     output_content_format=DocumentContentFormat.MARKDOWN,
-                    polling=_polling(self._poll_seconds),
+                    polling=AsyncLROBasePolling(self._poll_seconds, retry_total=_POLL_RETRIES),
                 )
                 return await poller.result()
             except HttpResponseError as exc:
@@ -99,10 +98,6 @@ class DocumentIntelligence:
         """Close the connections."""
         await self._client.close()
         await close(self._credential)
-
-
-def _polling(seconds: float) -> AsyncLROBasePolling[AnalyzeResult, Any, Any]:
-    return AsyncLROBasePolling(seconds, retry_total=_POLL_RETRIES)
 
 
 def _blames_document(error: HttpResponseError) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import chain, count
 from urllib.parse import unquote, urlsplit
-from xml.etree.ElementTree import Element
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
@@ -88,7 +87,9 @@ def _chapters(parts: zipfile.ZipFile) -> Iterator[str]:
     names: dict[str, None] = {}
     for reference in book.iterfind("{*}spine/{*}itemref"):
         item = items.get(reference.get("idref"))
-        if item is not None and item.get("media-type") in _CHAPTER_TYPES and not _is_contents(item):
+        if item is None or item.get("media-type") not in _CHAPTER_TYPES:
+            continue
+        if "nav" not in item.get("properties", "").split():
             names[_name(root, item.get("href", ""))] = None
     present = set(parts.namelist())
     yield from (name for name in names if name in present)
@@ -98,10 +99,6 @@ def root_file(parts: zipfile.ZipFile) -> str:
     """The name of the part that lists all others: the package document."""
     container = parse_xml(parts.read(_CONTAINER))
     return next(root.get("full-path", "") for root in container.iterfind("{*}rootfiles/{*}rootfile"))
-
-
-def _is_contents(item: Element) -> bool:
-    return "nav" in item.get("properties", "").split()
 
 
 def _name(base: str, link: str) -> str:

@@ -30,7 +30,7 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     header: list[str] = []
     width = 0
     for row in rows:
-        cells = [_cell(text) for text in row]
+        cells = [_SPACE.sub(" ", text).strip().replace("|", "\\|") for text in row]
         if not any(cells):
             continue
         width = max(width, len(cells))
@@ -122,8 +122,3 @@ def _block_texts(block: list[list[str]]) -> Iterator[str]:
         yield next(filter(None, block.pop(0)))
     if block:
         yield markdown_table(block)
-
-
-def _cell(text: str) -> str:
-    """Text of a cell on one line."""
-    return _SPACE.sub(" ", text).strip().replace("|", "\\|")

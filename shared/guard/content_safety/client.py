@@ -5,7 +5,7 @@ Content Safety?', 'Input requirements'.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -72,7 +72,7 @@ class TextAnalyser:
                 raise ValueError("not the severity of each category")
             return severities
 
-        return await _asked(analyse, deadline, invocation_id)
+        return await _SERVICE.ask(analyse, deadline=deadline, invocation_id=invocation_id)
 
     async def attacks(
         self, prompt: str, documents: Sequence[str], *, deadline: float, invocation_id: str
@@ -98,7 +98,7 @@ class TextAnalyser:
             first = bool(prompt and found.user_prompt_analysis and found.user_prompt_analysis.attack_detected)
             return first, *(verdict.attack_detected for verdict in found.documents_analysis)
 
-        return await _asked(shield, deadline, invocation_id)
+        return await _SERVICE.ask(shield, deadline=deadline, invocation_id=invocation_id)
 
     async def check_access(self, *, seconds: float) -> None:
         """Check that the service answers and accepts the credentials, by an empty text, which it refuses as such.
@@ -123,7 +123,3 @@ class TextAnalyser:
     async def _analyse(self, text: str) -> bytes:
         asked: dict[str, Json] = {"text": text, "categories": [*_CATEGORIES], "outputType": "EightSeverityLevels"}
         return await self._client.post("contentsafety/text:analyze", _VERSION, msgspec.json.encode(asked))
-
-
-async def _asked[Answer](call: Callable[[], Awaitable[Answer]], deadline: float, invocation_id: str) -> Answer:
-    return await _SERVICE.ask(call, deadline=deadline, invocation_id=invocation_id)

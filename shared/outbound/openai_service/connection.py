@@ -111,7 +111,7 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
                     settings.azure_openai_embedding_deployment, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT"
                 ),
             )
-            endpoints = tuple(Address(_azure_base_url(url), weight) for url, weight in endpoints)
+            endpoints = tuple(Address(f"{azure_resource(url)}/openai/v1/", weight) for url, weight in endpoints)
             return first._at(endpoints, settings.azure_openai_api_key)
         if not (settings.openai_base_url or settings.openai_api_key):
             return ()
@@ -179,11 +179,6 @@ def _check(url: str, setting: str) -> None:
     raise NotConfigured(f"{setting} is no URL: it needs a host, such as https://example.com/v1.")
 
 
-def _azure_base_url(endpoint: str) -> str:
-    """The base of Azure OpenAI's v1 API, which takes no api-version."""
-    return f"{azure_resource(endpoint)}/openai/v1/"
-
-
 def azure_resource(endpoint: str) -> str:
-    """The URL of a resource of Azure OpenAI, from that or from the base of its v1 API."""
+    """The URL of a resource of Azure OpenAI, from that or from the base of its v1 API, which takes no api-version."""
     return endpoint.rstrip("/").removesuffix("/v1").removesuffix("/openai")
