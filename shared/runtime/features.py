@@ -5,12 +5,14 @@
 
 from functools import cache
 from importlib.util import find_spec
-from typing import NamedTuple
+from pathlib import Path
+
+import msgspec
 
 from shared.errors import NotConfigured
 
 
-class Feature(NamedTuple):
+class Feature(msgspec.Struct, frozen=True):
     """What the app can do with some packages that the rest of it does not need."""
 
     packages: tuple[str, ...]
@@ -21,23 +23,7 @@ class Feature(NamedTuple):
     """What they serve, as a sentence begins with it."""
 
 
-FEATURES = {
-    "readers": Feature(
-        (
-            *("beautifulsoup4", "chardet", "lxml", "mammoth", "markdownify", "pillow", "pypdfium2", "python-calamine"),
-            *("python-pptx", "semantic-text-splitter", "striprtf"),
-        ),
-        "pypdfium2",
-        "Reading files, which questions bring and the index is made of,",
-    ),
-    "agents": Feature(
-        ("agent-framework-core", "agent-framework-orchestrations"), "agent_framework", "Agents and teams of them"
-    ),
-    "built-in": Feature(
-        ("apsw", "pystemmer", "sqlite-vec"), "apsw", "The built-in index, chat history and extractive model"
-    ),
-    "rai": Feature(("grpcio",), "grpc", "The RAI service's protocol"),
-}
+FEATURES = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, Feature])
 """By the names that `DEPLOY_FEATURES` has."""
 
 
