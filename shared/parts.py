@@ -23,7 +23,7 @@ from shared.identity import CallerTokens, Identity, NoIdentity
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
-from shared.retrieval.own import OwnDocuments
+from shared.retrieval.filtered import OwnDocuments
 from shared.runtime.features import absent, require
 from shared.service import Service
 from shared.settings import Settings

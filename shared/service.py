@@ -152,7 +152,7 @@ def _late_modules(settings: Settings) -> Iterator[str]:
     if settings.rai_mode != "off":
         yield from ("shared.guard.rules", "shared.guard.stream_guard")
     if settings.shields == "on":
-        yield from ("shared.guard.shielded_turn", "shared.retrieval.screened")
+        yield from ("shared.guard.shielded_turn",)
     if settings.chat_agent:
         yield from ("shared.agents.single", "shared.agents.framework")
     if settings.agents_file:

@@ -30,6 +30,7 @@ from shared.errors import BadRequest, NotFound
 from shared.events import ChatEvent, DataPoint
 from shared.history import HistoryStore, Mode
 from shared.retrieval import Retriever
+from shared.retrieval.filtered import Screened
 from shared.service import Service
 from shared.telemetry import unwatched, unwatched_call
 from shared.tools.table import TOOLS
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from shared.guard.rules import Rules
     from shared.guard.shielded_turn import Begin as BeginWithout
     from shared.guard.shields import Shields
-    from shared.retrieval.screened import Screen
 
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
@@ -223,7 +223,7 @@ def _of_turn(
     shields = service.shields if service.shields and service.shields.enforced else None
     if agent is None and not team:
         images = SourceImages(service.pages, service.documents, service.no_images)
-        retriever = _screened(service.retriever, partial(_others, without)) if without else service.retriever
+        retriever = Screened(service.retriever, partial(_others, without)) if without else service.retriever
         return run_turn(request, context, service.model, retriever, images)
     parts = AgentParts(
         service.agents,
@@ -242,13 +242,7 @@ def _of_turn(
 def safe_retriever(service: Service) -> Retriever:
     """The retriever for what a model reads at once: it leaves out what Prompt Shields take for an attack."""
     shields = service.shields
-    return _screened(service.retriever, shields.safe_passages) if shields and shields.enforced else service.retriever
-
-
-def _screened(retriever: Retriever, screen: "Screen") -> Retriever:
-    from shared.retrieval.screened import Screened
-
-    return Screened(retriever, screen)
+    return Screened(service.retriever, shields.safe_passages) if shields and shields.enforced else service.retriever
 
 
 async def _others(

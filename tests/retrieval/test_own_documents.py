@@ -8,7 +8,7 @@ import pytest
 from shared.chat_types import Access, Caller, Passage
 from shared.documents.own import folder_of
 from shared.retrieval import SearchQuery
-from shared.retrieval.own import OwnDocuments
+from shared.retrieval.filtered import OwnDocuments
 from tests.retrieval.retriever_contract import CONTEXT
 from tests.small_index import small_index
 

@@ -8,7 +8,7 @@ from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 from shared.core.turn import run_turn
 from shared.parts import build_service
-from shared.retrieval.own import OwnDocuments
+from shared.retrieval.filtered import OwnDocuments
 from shared.settings import Settings
 from shared.telemetry.parts import TracedModel, TracedRetriever
 from shared.turns.begin import turn_events
