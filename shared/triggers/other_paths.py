@@ -5,7 +5,9 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,16 +22,7 @@ from shared.wire.table import NAMES, protocol_below
 _log = logging.getLogger("switchboard.routes")
 _LONGEST = 100
 """Characters of a path that are compared; no route has more."""
-_INSTEAD = "is not spoken here: choose a provider that is compatible with OpenAI in your client."
-_NOT_SPOKEN = {
-    r"v1/responses/compact": "Send the whole conversation: the app leaves out the oldest messages if it is too long.",
-    r"v1/messages(/.*)?": f"Anthropic's protocol {_INSTEAD}",
-    r"(api/)?(generate|tags|show|ps|pull|embed)": f"Ollama's protocol {_INSTEAD}",
-    r"(threads|assistants)(/.*)?|runs/(stream|wait)": f"LangGraph's protocol {_INSTEAD} Or take AG-UI.",
-    r"v1/(embeddings|completions|moderations|(audio|images|files|vector_stores|conversations|threads)(/.*)?)": (
-        "Of OpenAI's routes there are chat/completions, responses and models."
-    ),
-}
+_NOT_SPOKEN: dict[str, str] = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
 """Paths of protocols that are not spoken, as regular expressions, and what to do instead.
 
 Sources: the API references of OpenAI and Anthropic; Open Responses; Ollama, docs/api.md; LangGraph, server API."""

@@ -6,6 +6,7 @@ answers of its server, app/backend/app.py, core/authentication.py and chat_histo
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +24,8 @@ MAX_ANSWERS = 500
 """Questions with their answers in one chat."""
 MAX_DEMO_CHATS = 100
 """Chats in one page of the list of the demo's page."""
+_ALWAYS: dict[str, Json] = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
+"""Options that are the same for every app. For what is not offered here, the page shows no button."""
 CHAT_EXAMPLE = '{"id": "…", "answers": [["…", {"output_text": "…", "context": {…}}]]}'
 
 
@@ -44,31 +47,15 @@ def config_json(settings: Settings, *, sees_images: bool) -> dict[str, Json]:
     """
     images = settings.page_images and sees_images
     return {
+        **_ALWAYS,
         "showMultimodalOptions": images,
-        "ragSearchTextEmbeddings": True,
         "ragSearchImageEmbeddings": images and settings.azure_vision_endpoint is not None,
-        "ragSendTextSources": True,
         "ragSendImageSources": images,
         "showVectorOption": settings.makes_vectors or settings.embeddings == "index",
         "showSemanticRankerOption": "semanticConfiguration" in settings.azure_search_fields,
         # Where the page does not sign in by itself, its button for uploads ends the page with an error.
         "showUserUpload": settings.takes_uploads and settings.auth_mode == "bearer",
-        "streamingEnabled": True,
-        "showLanguagePicker": True,
-        "showChatHistoryBrowser": True,
         "showChatHistoryCosmos": settings.auth_mode == "bearer" and settings.history_backend != "off",
-        # Not offered here: the page shows no button for it.
-        "showQueryRewritingOption": False,
-        "showReasoningEffortOption": False,
-        "defaultReasoningEffort": "",
-        "reasoningEffortOptions": [],
-        "defaultRetrievalReasoningEffort": "minimal",
-        "showAgenticRetrievalOption": False,
-        "webSourceEnabled": False,
-        "sharepointSourceEnabled": False,
-        "showSpeechInput": False,
-        "showSpeechOutputBrowser": False,
-        "showSpeechOutputAzure": False,
         # Read by pages of before 2025-08-29.
         "showGPT4VOptions": images,
     }

@@ -179,21 +179,8 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
 
 def message_json(message: StoredMessage) -> dict[str, Any]:
     """The JSON of a message, without the keys that have no value; its tool call and context are already encoded."""
-    optional = {
-        "agentName": message.agent_name,
-        "agentIdentifier": message.agent_identifier,
-        "toolCall": message.tool_call if message.tool_call != NO_TOOL_CALL else None,
-        "toolCallId": message.tool_call_id,
-        "finishReason": message.finish_reason,
-        "context": message.context if message.context != NO_CONTEXT else None,
-    }
-    return {
-        "id": message.id,
-        "content": message.content,
-        "role": message.role.value,
-        "timestamp": message.timestamp,
-        **{key: value for key, value in optional.items() if value is not None},
-    }
+    fields = {field.alias or name: getattr(message, name) for name, field in HistoryMessageBody.model_fields.items()}
+    return {key: value for key, value in fields.items() if value not in (None, NO_TOOL_CALL, NO_CONTEXT)}
 
 
 def shared_json(copy: Conversation, messages: Iterable[StoredMessage]) -> dict[str, Any]:
