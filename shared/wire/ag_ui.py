@@ -312,14 +312,12 @@ def _content(message: Record, text: str) -> Record:
 
 
 def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Json]:
-    return [
-        {"id": name, "title": name, "url": link_to(name, base_url), "text": "\n\n".join(passages), **_several(passages)}
-        for name, passages in passages_by_source(points).items()
-    ]
-
-
-def _several(passages: list[str]) -> Record:
-    return {"passages": list[Json](passages)} if len(passages) > 1 else {}
+    sources: list[Json] = []
+    for name, passages in passages_by_source(points).items():
+        several: Record = {"passages": list[Json](passages)} if len(passages) > 1 else {}
+        text = "\n\n".join(passages)
+        sources.append({"id": name, "title": name, "url": link_to(name, base_url), "text": text, **several})
+    return sources
 
 
 AG_UI = Protocol(

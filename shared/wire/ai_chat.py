@@ -1,4 +1,4 @@
-"""`ai-chat` and `ai-chat-2024-05-29`: the AI Chat Protocol in its two spellings.
+"""`ai-chat`, `ai-chat-2024-05-29` and `ai-chat-2026-04`: the AI Chat Protocol in three spellings.
 
 `ai-chat` is the one without a date, as azure-search-openai-demo spoke it from June 2024 to April 2026. Source:
 ai-chat-protocol.
@@ -6,15 +6,24 @@ ai-chat-protocol.
 `ai-chat-2024-05-29` is as Microsoft's client `@microsoft/ai-chat-protocol` speaks it. Source: the client's own types
 and reader, version 1.0. It names the state in camel case, sends it back as it came or not at all, and throws the value
 of `error`, which has to be an object with a code.
+
+`ai-chat-2026-04` is the shape that azure-search-openai-demo's front end reads since April 2026. Its records have the
+types of OpenAI's Responses API. A request is the same as in `ai-chat`, so that only the route, or
+`CHAT_DEFAULT_PROTOCOL`, selects this protocol. Source: azure-search-openai-demo 3f4f43a6 (2026-04-10),
+docs/http_protocol.md and app/frontend/src/pages/chat/Chat.tsx.
 """
 
+from collections.abc import Iterable
 from copy import replace
 from functools import partial
 
 from shared.chat_types import ChatRequest
+from shared.core.fold import Answer
 from shared.errors import ContentFiltered, SwitchboardError
+from shared.events import ChatEvent
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
 from shared.wire.chat_body import parse_chat
+from shared.wire.consent import in_words
 from shared.wire.framing import JSON_LINES, NDJSON
 from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record, error_record
 
@@ -54,4 +63,48 @@ AI_CHAT_2024_05_29 = Protocol(
     takes_files=True,
     keeps_chats=True,
     user_agent="ts-http-runtime/",
+)
+
+_CONTEXT, _TEXT = "response.context", "response.output_text.delta"
+
+
+def _typed_answer(request: ChatRequest, answer: Answer) -> Record:
+    answer = in_words(request, answer)
+    document = answer_document(request, answer, {})
+    return {"output_text": answer.text, "context": document["context"], "session_state": request.chat.session_state}
+
+
+class _TypedEncoder:
+    """Encodes an answer as typed records: those of `ai-chat`, each split into its context and its text.
+
+    Every context comes with the session state: the front end takes both from the last record that has sources.
+    """
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._state = request.chat.session_state
+        self._inner = DeltaEncoder(request, {}, error_record)
+
+    def encode(self, event: ChatEvent) -> Iterable[Record]:
+        """The records of one event."""
+        for record in self._inner.encode(event):
+            if "error" in record:
+                yield record
+            if context := record.get("context"):
+                yield {"type": _CONTEXT, "context": context, "session_state": self._state}
+            match record:
+                case {"delta": {"content": text}, "context": {"agent": agent}}:
+                    yield {"type": _TEXT, "delta": text, "agent": agent}
+                case {"delta": {"content": text}}:
+                    yield {"type": _TEXT, "delta": text}
+                case _:
+                    pass
+
+
+AI_CHAT_2026_04 = replace(
+    AI_CHAT,
+    name="ai-chat-2026-04",
+    answer=_typed_answer,
+    encoder=_TypedEncoder,
+    fails_in_stream=(),  # this page shows the error's sentence
+    framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
 )

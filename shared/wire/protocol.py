@@ -1,4 +1,4 @@
-"""The interface of a protocol. Each protocol is one file in this package, listed in `shared/wire/table.py`."""
+"""The interface of a protocol. The protocols are in this package, and listed in `shared/wire/table.py`."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import replace

@@ -11,9 +11,8 @@ import msgspec
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotConfigured, NotFound
-from shared.wire.ai_chat import AI_CHAT, AI_CHAT_2024_05_29, AI_CHAT_PAGE
+from shared.wire.ai_chat import AI_CHAT, AI_CHAT_2024_05_29, AI_CHAT_2026_04, AI_CHAT_PAGE
 from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
-from shared.wire.ai_chat_2026_04 import AI_CHAT_2026_04
 from shared.wire.framing import encode_json
 from shared.wire.multipart import FormReader, is_form
 from shared.wire.protocol import Protocol
