@@ -50,11 +50,13 @@ class LocalEmbedder:
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`."""
+        # Without halves of characters, which JSON can hold and UTF-8 cannot.
+        encodable = [text.encode("utf-8", "replace").decode() for text in texts]
         try:
             async with asyncio.TaskGroup() as group:
                 calls = [
-                    group.create_task(self._sandbox.embed([_encodable(text) for text in batch], questions=questions))
-                    for batch in batched(texts, _TEXTS_AT_ONCE, strict=False)
+                    group.create_task(self._sandbox.embed([*batch], questions=questions))
+                    for batch in batched(encodable, _TEXTS_AT_ONCE, strict=False)
                 ]
         except* (UnreadableError, Unavailable):
             raise Unavailable(_FAILED) from None
@@ -90,8 +92,3 @@ class LocalRecognition:
 
     async def aclose(self) -> None:
         """Do nothing: each process has ended with its pages."""
-
-
-def _encodable(text: str) -> str:
-    """A text without halves of characters, which JSON can hold and UTF-8 cannot."""
-    return text.encode("utf-8", "replace").decode()

@@ -119,14 +119,11 @@ def lines_of(found: Iterable[Sequence[Word] | Table], page_height: float) -> lis
 
 
 def _rows_of(table: Table, page_height: float) -> list[Line]:
+    texts = (_CELLS.join(cell.replace("|", r"\|") for cell in row) for row in table.rows)
     return [
-        Line(_row_text(row), box.left, box.right, box.bottom, box.top, 0.0, page_height, table)
-        for row, box in zip(table.rows, table.boxes, strict=True)
+        Line(text, box.left, box.right, box.bottom, box.top, 0.0, page_height, table)
+        for text, box in zip(texts, table.boxes, strict=True)
     ]
-
-
-def _row_text(cells: Iterable[str]) -> str:
-    return _CELLS.join(cell.replace("|", r"\|") for cell in cells)
 
 
 def layout(pages: Sequence[Sequence[Line]]) -> list[str]:

@@ -45,21 +45,10 @@ _RTF_ROW = re.compile(r"(?:^[^\n]*\|[ \t]*(?:\n|\Z))++", re.MULTILINE)
 """Rows of a table, in what the library makes of them: each cell ends in a bar."""
 
 _REPLACEMENTS = {
-    "\r": "\n",
-    "\v": "\n",
-    "\f": "\n\n",
-    "\x85": "\n",
-    "\u2028": "\n",
-    "\u2029": "\n\n",
-    "\u00a0": " ",
-    "\u202f": " ",
-    "ﬀ": "ff",
-    "ﬁ": "fi",
-    "ﬂ": "fl",
-    "ﬃ": "ffi",
-    "ﬄ": "ffl",
-    "ﬅ": "st",
-    "ﬆ": "st",
+    **dict.fromkeys("\r\v\x85\u2028", "\n"),
+    **dict.fromkeys("\f\u2029", "\n\n"),
+    **dict.fromkeys("\u00a0\u202f", " "),
+    **{ligature: unicodedata.normalize("NFKC", ligature) for ligature in "ﬀﬁﬂﬃﬄﬅﬆ"},
 }
 _REPLACED = re.compile(f"[{''.join(_REPLACEMENTS)}]")
 _REMOVED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ufffe\uffff\ud800-\udfff]")

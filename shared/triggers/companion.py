@@ -81,13 +81,9 @@ async def _start_analysis(call: Call) -> RunningTurn[Event]:
     context = RequestContext(call.invocation_id, call.deadline, call.caller, trace_parent=trace_parent)
     blind = call.settings.rai_without_model == "allow"
     events = analyse(buffers, safety, context, call.settings.rai_timeout_seconds, blind=blind)
-    analysis = RunningTurn(events, context, begins=_is_result)
+    analysis = RunningTurn(events, context, begins=lambda event: not isinstance(event, Failed))
     analysis.when_ended(call.held.pop_all().close)
     return analysis
-
-
-def _is_result(event: Event | Failed) -> bool:
-    return not isinstance(event, Failed)
 
 
 async def _lines(analysis: RunningTurn[Event]) -> AsyncGenerator[bytes]:

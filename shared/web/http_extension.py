@@ -100,13 +100,11 @@ class WebServer(base.WebServer):
             proxy_headers=False,
             server_header=False,
         )
-        logging.getLogger("uvicorn.error").addFilter(_is_no_cut)
+        # Of an answer that breaks off on purpose the turn has logged why.
+        logging.getLogger("uvicorn.error").addFilter(
+            lambda record: "without completing response" not in str(record.msg)
+        )
         await _Server(config).serve()
-
-
-def _is_no_cut(record: logging.LogRecord) -> bool:
-    """Drop what uvicorn says of an answer that breaks off on purpose: the turn has logged why."""
-    return "without completing response" not in str(record.msg)
 
 
 class _Server(uvicorn.Server):

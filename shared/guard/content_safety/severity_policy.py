@@ -91,7 +91,8 @@ def read_severity_policy(name: str) -> SeverityPolicy:
             "RAI_POLICY: Azure AI Content Safety knows only `default` and JSON files (ending in .json)."
         )
     try:
-        policy = _Policy.model_validate_json(_read(file))
+        with file.open("rb") as opened:
+            policy = _Policy.model_validate_json(opened.read(_MOST_BYTES))
     except OSError:
         raise NotConfigured(f"RAI_POLICY names {file.name}, which cannot be read.") from None
     except ValidationError as invalid:
@@ -108,11 +109,6 @@ def read_severity_policy(name: str) -> SeverityPolicy:
                 before = allowed.get((side, category), 7)
                 allowed[side, category] = min(before, criteria.allowed_severity)
     return SeverityPolicy(allowed)
-
-
-def _read(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(_MOST_BYTES)
 
 
 def _category(task: _TaskSetting, place: str) -> str:
