@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests read scans and make vectors: they take the packages that a user gets with OCR=local and EMBEDDINGS=local.
 test unit nightly coverage check live bench soak: export SETUP_EXTRAS := 1
 
-COMMANDS := help run index sync api-key test unit nightly coverage newest live bench eval feedback person audit soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
+COMMANDS := help run index sync api-key test unit nightly coverage newest live bench eval feedback person audit teams-app soak check format release requirements docs figures screenshots goldens proto setup setup-run setup-test setup-evaluation
 .PHONY: $(COMMANDS)
 
 # A slip is an error before anything runs: a word that is no command, such as a folder without DOCS=, and a name that neither
@@ -85,6 +85,9 @@ person: setup ## export or delete what is kept of a person: make person ID=name 
 
 audit: setup ## print the audit record: make audit SINCE=2026-11-27 WHO=key:name
 	@$(PYTHON) -m local.audit_command $(if $(SINCE),--since "$(SINCE)") $(if $(WHO),--who "$(WHO)")
+
+teams-app: ## make the package for Teams: make teams-app ID=client-id NAME="Contoso chat" WHO=Contoso BASE=https://contoso.com OUT=teams-app.zip
+	@python3 tools/teams_app.py --bot "$(ID)" --name "$(NAME)" --organisation "$(WHO)" --website "$(BASE)" --out "$(or $(OUT),teams-app.zip)"
 
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

@@ -311,6 +311,17 @@ param updateStrategy string = ''
 @description('Whether messages of the queue chat-requests are answered into the queue chat-answers.')
 param chatQueues bool = false
 
+// --- Teams and Microsoft 365 Copilot ---------------------------------------------------------------------------------
+
+@allowed(['off', 'F0', 'S1'])
+@description('Whether a bot of Azure Bot Service is registered, with the channels of Teams and Microsoft 365 Copilot, and its pricing tier: F0 is free.')
+param bot string = 'off'
+
+@minLength(1)
+@maxLength(30)
+@description('What people see the bot called.')
+param botName string = 'Switchboard'
+
 // --- Watching --------------------------------------------------------------------------------------------------------
 
 @minValue(30)
@@ -676,6 +687,10 @@ var checks = [
     says: 'DEPLOY_FEATURES has what is no feature: there are readers, agents, built-in, rai; or none.'
   }
   {
+    wrong: bot != 'off' && appPrivate
+    says: 'DEPLOY_BOT: Azure Bot Service calls the app from the internet, where DEPLOY_APP_PRIVATE takes it away.'
+  }
+  {
     wrong: alwaysReadyInstances > instances
     says: 'DEPLOY_ALWAYS_READY_INSTANCES is more than DEPLOY_MAXIMUM_INSTANCES.'
   }
@@ -747,6 +762,7 @@ var madeUp = {
   workspace: 'log-${token}'
   insights: 'appi-${token}'
   network: 'vnet-${token}'
+  bot: 'bot-${token}'
 }
 var called = union(madeUp, mapValues(names, name => partOfId(string(name))))
 var groupName = partOfId(empty(resourceGroupName) ? 'rg-${environmentName}' : resourceGroupName)
@@ -1075,6 +1091,8 @@ var ownSettings = {
   AUTH_TENANT_ID: byToken ? tenantId : ''
   AUTH_CLIENT_ID: clientId
   AUTH_AUTHORITY: environment().authentication.loginEndpoint
+  BOT_ID: ''
+  BOT_TENANT_ID: bot == 'off' ? '' : tenant().tenantId
   LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute < 0
     ? needed.callerRequestsPerMinute
     : callerRequestsPerMinute)
@@ -1125,12 +1143,28 @@ module app 'modules/function-app.bicep' = {
         // Events are in our own account, wherever the documents are.
         CONTENT_STORAGE__queueServiceUri: contains(listOf(features), 'readers') ? storage.outputs.queueEndpoint : ''
         CONTENT_SAFETY_ENDPOINT: contentSafetyEndpoint
+        BOT_ID: bot == 'off' ? '' : identity.outputs.clientId
       },
       mapValues(moreSettings, value => string(value))
     )
   }
   // The host cannot start before it may use its storage, and reach it.
   dependsOn: [roles, endpoints]
+}
+
+module botService 'modules/bot.bicep' = if (bot != 'off') {
+  scope: resourceGroup(groupName)
+  name: 'bot'
+  params: {
+    name: called.bot
+    displayName: botName
+    tags: tags
+    sku: bot == 'off' ? 'F0' : bot
+    endpoint: '${app.outputs.url}/api/messages'
+    identityId: identity.outputs.id
+    identityClientId: identity.outputs.clientId
+    tenantId: tenant().tenantId
+  }
 }
 
 module watch 'modules/watch.bicep' = {
@@ -1176,6 +1210,7 @@ output SWITCHBOARD_URL string = '${app.outputs.url}/api'
 output SWITCHBOARD_APP string = called.app
 output SWITCHBOARD_IDENTITY string = identity.outputs.principalId
 output SWITCHBOARD_INSIGHTS string = called.insights
+output SWITCHBOARD_BOT string = bot == 'off' ? '' : identity.outputs.clientId
 output DEPLOY_BUDGET_START string = monthlyBudget > 0 ? firstMonth : ''
 output AZURE_OPENAI_ENDPOINT string = openAiEndpoint
 output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment

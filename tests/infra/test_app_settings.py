@@ -15,8 +15,6 @@ from tests.infra.ways import WAYS
 DEFAULT_IS_RIGHT = {
     "DOCUMENTS_WRITERS": "documents come through the container: nobody uploads",
     "AUTH_ID_TOKENS": "front ends send access tokens; moreSettings",
-    "BOT_ID": "a bot is registered by hand (docs/teams.md); moreSettings",
-    "BOT_TENANT_ID": "with BOT_ID",
     "BOT_OPENID_METADATA": "the public cloud's",
     "APPROVERS": "who asked decides; others by moreSettings",
     "USER_UPLOADS": "on where callers sign in",
@@ -176,7 +174,7 @@ def test_what_azd_keeps_configures_make_index(way: str) -> None:
     assert settings.azure_openai_embedding_deployment == "text-embedding-3-large"
     assert bool(settings.content_storage_blobs) is (way != "existing")
     assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= app_settings(way).items()
-    own = {"SWITCHBOARD_URL", "SWITCHBOARD_APP", "SWITCHBOARD_IDENTITY", "SWITCHBOARD_INSIGHTS"}
+    own = {"SWITCHBOARD_URL", "SWITCHBOARD_APP", "SWITCHBOARD_IDENTITY", "SWITCHBOARD_INSIGHTS", "SWITCHBOARD_BOT"}
     assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "DEPLOY_BUDGET_START"} | own
 
 

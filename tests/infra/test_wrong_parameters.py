@@ -76,6 +76,7 @@ WRONG: list[tuple[Mapping[str, Any], str]] = [
     ({"contentContainer": "my_documents"}, "DEPLOY_CONTENT_CONTAINER"),
     ({"contentContainer": "deployments"}, "DEPLOY_CONTENT_CONTAINER deployments"),
     ({"contentContainer": "chat-answers"}, "DEPLOY_CONTENT_CONTAINER chat-answers"),
+    ({"bot": "S1", "appPrivate": True}, "DEPLOY_BOT: Azure Bot Service calls the app"),
     ({"subnetId": "hub/app"}, "DEPLOY_SUBNET_ID"),
     ({"endpointsSubnetId": SUBNET}, "DEPLOY_ENDPOINTS_SUBNET_ID"),
     ({"privateNetwork": True, "subnetId": SUBNET, "endpointsSubnetId": SUBNET}, "are one subnet"),
@@ -117,6 +118,7 @@ WRONG_BY_TYPE: list[tuple[Mapping[str, Any], str]] = [
     ({"authMode": "entra"}, "authMode"),
     ({"chatSku": "GlobalStandart"}, "chatSku"),
     ({"searchReplicas": 13}, "searchReplicas"),
+    ({"bot": "on"}, "bot"),
     ({"logDays": 7}, "logDays"),
     ({"contentContainer": "c" * 57}, "contentContainer"),
 ]
