@@ -122,11 +122,6 @@ class Toolbox:
         """Thoughts that describe the calls for this message."""
         return tuple(thought for call in self._calls if call.result for thought in _thoughts(call, call.result))
 
-    @property
-    def done_thoughts(self) -> tuple[Thought, ...]:
-        """Thoughts with what was done. They go out behind the text that says the same, which is checked."""
-        return tuple(Thought("Approved call", sentence) for sentence in self.done)
-
     def origins(self, arguments: Mapping[str, Json]) -> dict[str, str]:
         """Tell where a call's arguments come from: a person who agrees sees what a document or a tool has put in.
 
@@ -225,6 +220,11 @@ class _ToolFunction(af.FunctionTool):
 
 def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:
     return result.thoughts or (Thought(f"Tool: {call.tool.title}", call.input),)
+
+
+def approved(toolbox: Toolbox) -> tuple[Thought, ...]:
+    """Make thoughts of what was done. They go out behind the text that says the same, which is checked."""
+    return tuple(Thought("Approved call", sentence) for sentence in toolbox.done)
 
 
 def cause_of(error: Exception) -> Exception:

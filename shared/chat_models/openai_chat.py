@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from shared.chat_models import HISTORY_TOKENS, ModelEvent, ModelRequest, ModelText, Room
+from shared.chat_models import HISTORY_TOKENS, ModelEvent, ModelRequest, ModelText, Room, openai_request
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
-from shared.chat_models.openai_request import (
-    EFFORT,
-    LONGEST_ANSWER,
-    message_of,
-    response_format,
-    sender,
-    supported,
-    tools_of,
-)
 from shared.chat_models.thinking import ThinkingMarks
 from shared.chat_models.written_calls import WrittenCalls
 from shared.chat_types import Json, JsonForm, PartHealth, RequestContext
@@ -276,13 +267,13 @@ class OpenAIChatModel:
         known = self._unsupported[endpoint, model.name]
         left_out = set(known)
         while True:
-            sent = supported(body, left_out)
+            sent = openai_request.supported(body, left_out)
             try:
                 response = await endpoint.post("/chat/completions", sent, until)
             except Refused as exc:
                 self._window = exc.fault.window or self._window
                 name = unsupported_parameter(exc, sent)
-                name = f"{name}={sent[name]}" if name == EFFORT else name
+                name = f"{name}={sent[name]}" if name == openai_request.EFFORT else name
                 if name is None or name in left_out:
                     if exc.fault.reason is Reason.NOT_THERE:
                         raise ServiceFault(await endpoint.explained(exc.fault, model)) from exc
@@ -295,20 +286,21 @@ class OpenAIChatModel:
                 return response
 
     def _body(self, endpoint: Endpoint, request: ModelRequest, model: str) -> dict[str, object]:
-        official, service = endpoint.connection.kind != "openai-compatible", sender(endpoint.connection.base_url, model)
+        official = endpoint.connection.kind != "openai-compatible"
+        service = None if official else openai_request.sender(endpoint.connection.base_url, model)
         asked = request.tools[0] if self._asks_json(request) else None
         form = JsonForm("", asked.name, asked.parameters) if asked else request.form
         optional: dict[str, object] = {
             "temperature": request.temperature,
             "seed": request.seed,
-            LONGEST_ANSWER[0 if official else 1]: self._longest(request),
-            EFFORT: request.reasoning_effort or self._reasoning_effort,
-            **({} if self._asks_json(request) else tools_of(request)),
-            "response_format": response_format(form) if form else None,
+            openai_request.LONGEST_ANSWER[0 if official else 1]: self._longest(request),
+            openai_request.EFFORT: request.reasoning_effort or self._reasoning_effort,
+            **({} if self._asks_json(request) else openai_request.tools_of(request)),
+            "response_format": openai_request.response_format(form) if form else None,
         }
         return {
             "model": model,
-            "messages": [message_of(message, None if official else service) for message in request.messages],
+            "messages": [openai_request.message_of(message, service) for message in request.messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             **{name: value for name, value in optional.items() if value is not None},

@@ -15,7 +15,7 @@ from shared.citations import WholeCitations, citations_in, unverified_citations,
 from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
 from shared.core.links import AnswerLinks, KnownLinks
-from shared.core.support import FOUND, Support, support_of
+from shared.core.support import FOUND, support_of
 from shared.errors import Unavailable
 
 _KINDS = {
@@ -95,28 +95,28 @@ class Answering:
             Unavailable: The model did not finish its answer, reached the longest answer before it began, called a tool
                 in a way that makes no sense, or wrote something else than the JSON that it was asked for.
         """
-        rest = self._parser.flush() if self._parser else ""
-        if self._links:
-            rest = self._links.feed(self._cited.feed(rest) + self._cited.flush()) + self._links.flush()
-        if rest:
+        if rest := self._rest():
             yield self._shown(rest)
         self._reasoning.append(self._thinking.flush())
         text, finished = self._request.begun + "".join(self._answer), self._finished
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
         calls = self._checked(text, finished)
-        support = Support()
+        source, is_unsupported = "", False
         if sources is not None and finished.reason == "stop" and not calls:
             cites = any(place[1] in self._citable() for place in citations_in(text))
-            support = support_of(text, self._request.messages, sources, cites=cites)
-        if support.source:
-            yield self._shown(FOUND.format(name=support.source))
+            source, is_unsupported = support_of(text, self._request.messages, sources, cites=cites)
+        if source:
+            yield self._shown(FOUND.format(name=source))
         if calls:
             yield events.ToolsCalled(calls)
         thoughts = [events.Thought("Reasoning", thinking)] if (thinking := "".join(self._reasoning)) else []
         if self._request.form is None and (thought := unverified(text, self._citable())):
             thoughts.append(thought)
-        thoughts += _thoughts_on(support)
+        if source:
+            thoughts.append(events.Thought("Citation found by the app", source, {"text": _ADDED}))
+        if is_unsupported:
+            thoughts.append(events.Thought("Unsupported answer", _UNSUPPORTED))
         if kind := finished.answer_kind:
             thoughts.append(events.Thought("Answer", _KINDS[kind], {"kind": kind}))
         yield from (events.ThoughtsAdded((thought,)) for thought in thoughts)
@@ -127,8 +127,15 @@ class Answering:
             followup_questions=tuple(map(AnswerLinks(self._known).whole, self._parser.questions))
             if self._parser
             else None,
-            is_unsupported=support.is_missing,
+            is_unsupported=is_unsupported,
         )
+
+    def _rest(self) -> str:
+        """End the text; return what was held back of it."""
+        rest = self._parser.flush() if self._parser else ""
+        if self._links is None:
+            return rest
+        return self._links.feed(self._cited.feed(rest) + self._cited.flush()) + self._links.flush()
 
     def _checked(self, text: str, finished: ModelFinished) -> tuple[ToolCall, ...]:
         """Return the calls for the caller, of an answer that is whole; see `end` for what is raised."""
@@ -161,13 +168,6 @@ def final_reason(finished: ModelFinished, *, has_calls: bool = False) -> str:
     if finished.reason in ("stop", "tool_calls"):
         return "tool_calls" if has_calls else "stop"
     return finished.reason
-
-
-def _thoughts_on(support: Support) -> Iterator[events.Thought]:
-    if support.source:
-        yield events.Thought("Citation found by the app", support.source, {"text": _ADDED})
-    if support.is_missing:
-        yield events.Thought("Unsupported answer", _UNSUPPORTED)
 
 
 def unverified(text: str, known: Collection[str]) -> events.Thought | None:

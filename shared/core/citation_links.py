@@ -14,8 +14,6 @@ from shared.chat_types import ChatRequest, Message
 from shared.citations import CITATION, MOST_CITATIONS, WholeCitations
 from shared.events import AgentMessage, ChatEvent, DataPoint, Retrieved, TextDelta
 
-_PAGE = re.compile(r"#page=\d+\Z")
-
 
 async def linked(events: AsyncGenerator[ChatEvent], base: str) -> AsyncGenerator[ChatEvent]:
     """Pass on a turn's events, with links in their texts.
@@ -57,13 +55,13 @@ def without_links(request: ChatRequest, base: str) -> ChatRequest:
 
 def links_of(sources: Iterable[DataPoint], base: str) -> dict[str, str]:
     """Return the URLs of sources by their names, for documents below a URL without a slash at its end."""
-    return {source.sourcepage: f"{base}/{_path(source.sourcepage)}" for source in sources}
+    return {source.sourcepage: f"{base}/{path_of(source.sourcepage)}" for source in sources}
 
 
-def _path(sourcepage: str) -> str:
-    page = _PAGE.search(sourcepage)
-    name = sourcepage[: page.start()] if page else sourcepage
-    return quote(name) + (page[0] if page else "")
+def path_of(sourcepage: str) -> str:
+    """Return the path of a source in a URL; its page, if it has one, stays the fragment."""
+    path, page, number = sourcepage.rpartition("#page=")
+    return f"{quote(path)}{page}{number}" if number.isdecimal() else quote(sourcepage)
 
 
 def _with_links(text: str, known: dict[str, str]) -> str:

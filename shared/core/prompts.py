@@ -7,6 +7,8 @@ from copy import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from shared.chat_models import ModelRequest, ToolDefinition
 from shared.chat_types import ChatRequest, ImagePart, Message, Role
 from shared.core.callers_tools import brings_tools
@@ -27,25 +29,9 @@ def _read() -> dict[str, str]:
 PROMPTS = _read()
 """The texts of all prompts. Their places `{name}` are filled in where they are used."""
 
-SEARCH_TOOL = ToolDefinition(
-    name="search_sources",
-    description="Search the organization's documents.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "search_queries": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "What to search for, as stand-alone queries: one, or up to three for several questions; "
-                "none if no search is needed.",
-            }
-        },
-        "required": ["search_queries"],
-        "additionalProperties": False,
-    },
-    query="search_queries",
-    takes_queries=True,
-)
+_TOOLS = msgspec.json.decode(Path(__file__).with_name("search_tools.json").read_bytes(), type=dict[str, ToolDefinition])
+SEARCH_TOOL, SEARCH_OF_AGENTS = _TOOLS["search_sources"], _TOOLS["search"]
+"""What a model is offered to write search queries with, and what an agent searches with."""
 
 
 def model_request(request: ChatRequest, prompt: tuple[Message, ...], *, want_followups: bool) -> ModelRequest:

@@ -16,7 +16,7 @@ from shared.core.sources import SEARCHED
 from shared.events import CompletionStarted, DataPoint, FilterAnnotation, ReasoningDelta, Thought, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
-_LONGEST_QUERY = 1_000
+LONGEST_QUERY = 1_000
 """Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
 _MOST_QUERIES = 3
 """Queries for one question, at most."""
@@ -70,7 +70,7 @@ def _queries_in(call: ToolCall) -> list[str] | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     written = [found] if isinstance(found, str) else found[:_MOST_QUERIES]
-    queries = [text for query in written if (text := query.strip()) and len(text) <= _LONGEST_QUERY]
+    queries = [text for query in written if (text := query.strip()) and len(text) <= LONGEST_QUERY]
     return queries or (None if written else [])
 
 

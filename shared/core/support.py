@@ -7,8 +7,6 @@ figures, and finds answers that have nothing in common with any source.
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from shared.chat_types import Message, Passage, Role
 from shared.citations import citations_in
 
@@ -33,17 +31,12 @@ _DENIES = re.compile(
 """Words of an answer that says what is not so, or that it does not know: no source need have its words."""
 
 
-class Support(msgspec.Struct, frozen=True):
-    """What the sources say of an answer."""
-
-    source: str = ""
-    """The only source that has the figures of an answer which cites none; empty: there is none."""
-    is_missing: bool = False
-    """Whether no source supports the answer."""
-
-
-def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], *, cites: bool) -> Support:
+def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], *, cites: bool) -> tuple[str, bool]:
     """Compare an answer with its sources.
+
+    Returns:
+        The only source that has the figures of an answer which cites none; empty: there is none. And whether no source
+        supports the answer.
 
     Args:
         text: The answer.
@@ -56,7 +49,7 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
         text = f"{text[: place.start()]} {text[place.end() :]}"
     figures = _figures(_NUMBERING.sub("", text)) - _figures(asked[-1].content)
     if cites and not figures:
-        return Support()
+        return "", False
     words = _words(text)
     passages = [(one.sourcepage, f"{one.whole}\n{one.title}\n{' '.join(one.headings)}") for one in sources]
     passages += [
@@ -65,11 +58,11 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
     if figures:
         found = [(name, _figures(said), said) for name, said in passages]
         if cites or not any(figures <= has for _, has, _ in found):
-            return Support(is_missing=not any(figures & has for _, has, _ in found))
+            return "", not any(figures & has for _, has, _ in found)
         names = {name for name, has, said in found if figures <= has and _share(words, said) >= _LEAST_IN_COMMON}
-        return Support(names.pop() if len(names) == 1 else "")
+        return names.pop() if len(names) == 1 else "", False
     is_claim = bool(words) and not _DENIES.search(text)
-    return Support(is_missing=is_claim and all(_share(words, said) < _LEAST_SUPPORT for _, said in passages))
+    return "", is_claim and all(_share(words, said) < _LEAST_SUPPORT for _, said in passages)
 
 
 def _figures(text: str) -> set[str]:

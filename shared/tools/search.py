@@ -3,15 +3,11 @@
 from collections.abc import Mapping
 from copy import replace
 
-from shared.chat_models import ToolDefinition
 from shared.chat_types import Json
-from shared.core.prompts import PROMPTS
-from shared.core.searching import search_query, search_thoughts
+from shared.core.prompts import PROMPTS, SEARCH_OF_AGENTS
+from shared.core.searching import LONGEST_QUERY, search_query, search_thoughts
 from shared.core.sources import fitting, source_text
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
-
-_LONGEST_QUERY = 1_000
-"""Characters; a longer text is not a query."""
 
 _CALLS = 3
 """Calls whose sources fit together into the tokens that an answer has for sources."""
@@ -27,8 +23,8 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
     text = str(arguments["query"]).strip()
     if not text:
         raise WrongArguments("the query is empty. Write what to search for.")
-    if len(text) > _LONGEST_QUERY:
-        raise WrongArguments(f"the query is too long, at most {_LONGEST_QUERY:,} characters. Write a few words.")
+    if len(text) > LONGEST_QUERY:
+        raise WrongArguments(f"the query is too long, at most {LONGEST_QUERY:,} characters. Write a few words.")
     query = search_query(context.request, context.context, text)
     found = await context.retriever.search(query, context.context)
     if context.request.overrides.top is None:
@@ -43,17 +39,7 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
 
 
 SEARCH = Tool(
-    ToolDefinition(
-        name="search",
-        description="Search the organization's documents. Returns passages, each after the name of its source.",
-        parameters={
-            "type": "object",
-            "properties": {"query": {"type": "string", "description": "What to search for, as a stand-alone query."}},
-            "required": ["query"],
-            "additionalProperties": False,
-        },
-        query="query",
-    ),
+    SEARCH_OF_AGENTS,
     _search,
     PROMPTS["search"],
 )

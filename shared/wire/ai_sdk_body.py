@@ -68,8 +68,7 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     options = AiSdkOptions.read(body)
     if resumable := options.resumable:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
-    choice, named = _choice(body.get("toolChoice"))
-    tools, how = chosen(definitions(_functions(body.get("tools"))), choice, named=named, parallel=None)
+    tools, how = chosen(definitions(_functions(body.get("tools"))), body.get("toolChoice"), None)
     details = AiSdkDetails(
         shows_thoughts="context" in body,
         goes_on=_last_id(said) if request.steps or decisions else None,
@@ -119,15 +118,6 @@ def _functions(tools: Json) -> list[FunctionKeys]:
         schema = keys.get("parameters") or keys.get("inputSchema")
         found.append(FunctionKeys.read({"name": name, "description": keys.get("description"), "parameters": schema}))
     return found
-
-
-def _choice(choice: Json) -> tuple[Json, str | None]:
-    """Whether a tool has to be called, in the words of the other protocols, and which one."""
-    match choice:
-        case {"type": "tool", "toolName": str(name)}:
-            return choice, name
-        case _:
-            return choice, None
 
 
 def _last_parts(body: Mapping[str, Json]) -> list[dict[str, Json]]:

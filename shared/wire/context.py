@@ -1,10 +1,10 @@
 """The answer's `context` object, which several protocols share (rag-chat-http-protocol, ai-chat-protocol)."""
 
 from collections.abc import Iterable, Sequence
-from urllib.parse import quote
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
+from shared.core.citation_links import path_of
 from shared.core.fold import Answer
 from shared.events import AgentMessage, DataPoint, Finished
 
@@ -118,12 +118,10 @@ def passages_by_source(points: Iterable[DataPoint]) -> dict[str, list[str]]:
 
 
 def link_to(sourcepage: str, base_url: str) -> str:
-    """Return the URL of a source; its page, if it has one, stays the fragment.
+    """Return the URL of a source.
 
     Args:
         sourcepage: The source's name, as answers cite it.
         base_url: The URL below which the routes are; empty: the link is relative to it.
     """
-    path, page, number = sourcepage.rpartition("#page=")
-    path, fragment = (path, page + number) if number.isdecimal() else (sourcepage, "")
-    return f"{base_url}{'/' if base_url else ''}content/{quote(path)}{fragment}"
+    return f"{base_url}{'/' if base_url else ''}content/{path_of(sourcepage)}"

@@ -73,25 +73,15 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     if overrides.seed is None:
         overrides = replace(overrides, seed=keys.seed)
     include_usage = bool(keys.stream_options and keys.stream_options.include_usage)
-    choice = cast("Json", keys.tool_choice)
     functions = [tool.function for tool in keys.tools or ()]
     return replace(
-        openai.with_tools(request, keys, functions, choice, _named(choice)),
+        openai.with_tools(request, keys, functions, cast("Json", keys.tool_choice)),
         overrides=overrides,
         reasoning_effort=keys.reasoning_effort,
         may_be_kept=keys.store is not False,
         max_tokens=keys.max_completion_tokens or keys.max_tokens,
         for_encoder=replace(openai.OpenaiDetails.of(request), include_usage=include_usage),
     )
-
-
-def _named(choice: Json) -> str | None:
-    """The name of the function that a `tool_choice` asks for, if it does."""
-    match choice:
-        case {"type": "function", "function": {"name": str(name)}}:
-            return name
-        case _:
-            return None
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:

@@ -127,9 +127,7 @@ def request_of(
     )
 
 
-def with_tools(
-    request: ChatRequest, keys: ModelKeys, functions: Sequence[FunctionKeys], choice: Json, named: str | None
-) -> ChatRequest:
+def with_tools(request: ChatRequest, keys: ModelKeys, functions: Sequence[FunctionKeys], choice: Json) -> ChatRequest:
     """Give a request the caller's tools. A task of the front end has none.
 
     Args:
@@ -137,13 +135,12 @@ def with_tools(
         keys: The keys of both protocols.
         functions: The functions among the tools.
         choice: `tool_choice`.
-        named: The name in it, if it is a function.
 
     Raises:
         BadRequest: names what is wrong with them.
         TooLarge: they are too long.
     """
-    tools, how = chosen(definitions(functions), choice, named=named, parallel=keys.parallel_tool_calls)
+    tools, how = chosen(definitions(functions), choice, keys.parallel_tool_calls)
     is_offer = not how.must_call and not _ITS_TOOLS.isdisjoint(tool.name for tool in tools)
     return request if request.is_task else replace(request, tools=tools, tool_choice=replace(how, is_offer=is_offer))
 

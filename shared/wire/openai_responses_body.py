@@ -106,9 +106,8 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     request = openai.request_of(dict(body) | {"messages": [*first, *messages]}, keys, form, decisions)
     repeated = {key: body[key] for key in _REPEATED if body.get(key) is not None} | _in_full(keys)
     for_encoder = replace(openai.OpenaiDetails.of(request), previous=keys.previous_response_id, repeated=repeated)
-    choice = cast("Json", keys.tool_choice)
     return replace(
-        openai.with_tools(request, keys, keys.tools or (), choice, _named(choice)),
+        openai.with_tools(request, keys, keys.tools or (), cast("Json", keys.tool_choice)),
         max_tokens=keys.max_output_tokens,
         for_encoder=for_encoder,
         reasoning_effort=keys.reasoning.effort if keys.reasoning else None,
@@ -126,15 +125,6 @@ def _in_full(keys: OpenaiResponsesKeys) -> dict[str, Json]:
     if keys.text and keys.text.format:
         found["text"] = {"format": keys.text.format.model_dump(mode="json", by_alias=True, exclude_none=True)}
     return found
-
-
-def _named(choice: Json) -> str | None:
-    """The name of the function that a `tool_choice` asks for, if it does."""
-    match choice:
-        case {"type": "function", "name": str(name)}:
-            return name
-        case _:
-            return None
 
 
 def decisions_in(body: Mapping[str, Json]) -> tuple[Decision, ...]:

@@ -70,28 +70,35 @@ def definitions(functions: Sequence[FunctionKeys]) -> tuple[ToolDefinition, ...]
 
 
 def chosen(
-    tools: tuple[ToolDefinition, ...], choice: Json, *, named: str | None, parallel: bool | None
+    tools: tuple[ToolDefinition, ...], choice: Json, parallel: bool | None
 ) -> tuple[tuple[ToolDefinition, ...], ToolChoice]:
     """Return the tools that the model is offered, and how it is to call them.
 
     Args:
         tools: The caller's.
-        choice: `tool_choice` of the request.
-        named: The name in it, if it is a function.
+        choice: `tool_choice` of the request, in the words of any protocol.
         parallel: `parallel_tool_calls` of the request.
 
     Raises:
         BadRequest: the choice is none that there is.
     """
-    if choice == "none":
-        return (), ToolChoice()
-    if named is not None:
-        if named not in {tool.name for tool in tools}:
-            raise BadRequest("tool_choice: names a function that is not among the tools.")
-    elif choice not in (None, "auto", "required"):
-        raise BadRequest("tool_choice: should be 'auto', 'none', 'required', or a function with its name.")
-    elif choice == "required" and not tools:
-        raise BadRequest("tool_choice: is 'required', and there are no tools to call.")
+    named = None
+    match choice:
+        case "none":
+            return (), ToolChoice()
+        case (
+            {"type": "function", "function": {"name": str(named)}}
+            | {"type": "function", "name": str(named)}
+            | {"type": "tool", "toolName": str(named)}
+        ):
+            if named not in {tool.name for tool in tools}:
+                raise BadRequest("tool_choice: names a function that is not among the tools.")
+        case "required" if not tools:
+            raise BadRequest("tool_choice: is 'required', and there are no tools to call.")
+        case None | "auto" | "required":
+            pass
+        case _:
+            raise BadRequest("tool_choice: should be 'auto', 'none', 'required', or a function with its name.")
     return tools, ToolChoice(choice not in (None, "auto"), named, parallel)
 
 
