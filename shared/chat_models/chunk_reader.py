@@ -15,8 +15,7 @@ import msgspec
 from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_models.openai_request import sender
 from shared.chat_models.sse_reader import SseReader, StreamTooLong
-from shared.chat_models.thinking import ThinkingMarks
-from shared.chat_models.written_calls import Repeats, WrittenCalls
+from shared.chat_models.written_calls import Repeats, ThinkingMarks, WrittenCalls
 from shared.chat_types import SENT_BY, Json, ToolCall, bounded_beside
 from shared.events import CompletionStarted, FilterAnnotation, ReasoningDelta, Usage
 from shared.outbound.faults import Fault, Reason, ServiceFault

@@ -14,8 +14,7 @@ import msgspec
 
 from shared.chat_models import HISTORY_TOKENS, ModelEvent, ModelRequest, ModelText, Room, openai_request
 from shared.chat_models.chunk_reader import LONGEST_TEXT, ChunkReader
-from shared.chat_models.thinking import ThinkingMarks
-from shared.chat_models.written_calls import WrittenCalls
+from shared.chat_models.written_calls import ThinkingMarks, WrittenCalls
 from shared.chat_types import Json, JsonForm, PartHealth, RequestContext
 from shared.errors import RateLimited, TooSlow, Unavailable
 from shared.outbound.asking import CachedHealth

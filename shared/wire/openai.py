@@ -147,10 +147,8 @@ class ChunksEncoder:
         where = self._chunk({**known(annotations=_annotations(cited)), "context": context})
         yield where | known(event=_listed(cited, self._points))
         prompt = self._prompt_filter or finished.prompt_filter_results
-        marks: Record = known(
-            content_filter_results=finished.content_filter_results, unsupported=finished.is_unsupported
-        )
-        ended = self._chunk({}, _reason(finished), **marks)
+        found, mark = finished.content_filter_results, finished.is_unsupported
+        ended = self._chunk({}, _reason(finished), content_filter_results=found, unsupported=mark)
         yield ended | known(prompt_filter_results=prompt)
         if self._details.include_usage and finished.usage:
             yield {**self._head, "choices": [], "usage": _usage(finished.usage)}
@@ -166,11 +164,8 @@ class ChunksEncoder:
 
 
 def _call(call: ToolCall) -> Record:
-    made: Record = {
-        "id": tagged(call),
-        "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
-    }
+    function: Record = {"name": call.name, "arguments": call.arguments}
+    made: Record = {"id": tagged(call), "type": "function", "function": function}
     return made | {key: call.beside[key] for key in ("extra_content", "thought_signature") if key in call.beside}
 
 
