@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,8 +30,8 @@ def _read() -> dict[str, str]:
 PROMPTS = _read()
 """The texts of all prompts. Their places `{name}` are filled in where they are used."""
 
-_TOOLS = msgspec.json.decode(Path(__file__).with_name("search_tools.json").read_bytes(), type=dict[str, ToolDefinition])
-SEARCH_TOOL, SEARCH_OF_AGENTS = _TOOLS["search_sources"], _TOOLS["search"]
+_DEFINED: dict[str, Any] = msgspec.json.decode(Path(__file__).with_name("search_tools.json").read_bytes())
+SEARCH_TOOL, SEARCH_OF_AGENTS = (ToolDefinition(**_DEFINED[name]) for name in ("search_sources", "search"))
 """What a model is offered to write search queries with, and what an agent searches with."""
 
 

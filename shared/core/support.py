@@ -18,6 +18,8 @@ _LONGEST = 20_000
 _NUMBERING = re.compile(r"^\s{0,9}\d{1,3}[.)]\s", re.MULTILINE)
 _FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 _DECIMALS = re.compile(r"[.,](\d{1,2})\Z")
+_LARGEST_IN_WORDS = 12
+"""Figures up to it may be words in the source: nothing is marked for them."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _STEM = 5
 """Letters of a word that count: the rest may be an ending."""
@@ -48,19 +50,16 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
     for place in reversed([*citations_in(text)]):
         text = f"{text[: place.start()]} {text[place.end() :]}"
     figures = _figures(_NUMBERING.sub("", text)) - _figures(asked[-1].content)
-    if cites and not figures:
-        return "", False
-    words = _words(text)
+    words, large = _words(text), {figure for figure in figures if float(figure) > _LARGEST_IN_WORDS}
     passages = [(one.sourcepage, f"{one.whole}\n{one.title}\n{' '.join(one.headings)}") for one in sources]
-    passages += [
-        ("", one.text if one.files else one.content) for one in asked if one.files or one.role is not Role.USER
-    ]
-    if figures:
-        found = [(name, _figures(said), said) for name, said in passages]
-        if cites or not any(figures <= has for _, has, _ in found):
-            return "", not any(figures & has for _, has, _ in found)
+    passages += [("", "\n".join(map(str, one.files))) for one in asked if one.files]
+    passages += [("", one.content) for one in asked if one.role is not Role.USER]
+    found = [(name, _figures(said), said) for name, said in passages]
+    if figures and not cites and any(figures <= has for _, has, _ in found):
         names = {name for name, has, said in found if figures <= has and _share(words, said) >= _LEAST_IN_COMMON}
         return names.pop() if len(names) == 1 else "", False
+    if cites or large:
+        return "", bool(large) and not any(large & has for _, has, _ in found)
     is_claim = bool(words) and not _DENIES.search(text)
     return "", is_claim and all(_share(words, said) < _LEAST_SUPPORT for _, said in passages)
 

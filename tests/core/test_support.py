@@ -47,6 +47,7 @@ def test_an_answer_without_a_citation(answer: str, question: str, found: Found) 
         ("It pays 950 euros, or 95 % [dental.md].", MISSING),
         ("It pays half and 120 in all: 70 and 50 [dental.md].", NOTHING),
         ("Stock options are offered [plan.pdf#page=3].", NOTHING),
+        ("You have 6 months [plan.pdf#page=3].", NOTHING),  # where the source says: six
     ],
 )
 def test_an_answer_that_cites_is_marked_only_if_no_source_has_one_of_its_figures(answer: str, found: Found) -> None:
