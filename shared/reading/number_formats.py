@@ -7,19 +7,11 @@ dates are recognized by the library that reads the cells.
 import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
-_BUILT_IN = {
-    1: "0",
-    2: "0.00",
-    3: "#,##0",
-    4: "#,##0.00",
-    9: "0%",
-    10: "0.00%",
-    37: "#,##0 ;(#,##0)",
-    38: "#,##0 ;(#,##0)",
-    39: "#,##0.00;(#,##0.00)",
-    40: "#,##0.00;(#,##0.00)",
-}
+import msgspec
+
+_BUILT_IN = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=dict[int, str])
 """Formats by their id that files do not write out."""
 _TOKEN = re.compile(
     r"""
