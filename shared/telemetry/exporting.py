@@ -126,7 +126,9 @@ def providers(settings: Settings) -> tuple[TracerProvider, SpanMetrics]:
     sampler = (
         None if os.environ.get("OTEL_TRACES_SAMPLER") else ParentBased(ALWAYS_ON, remote_parent_not_sampled=ALWAYS_ON)
     )
-    resource = _resource()
+    # The operator's variables take precedence over Azure's.
+    known = Resource({SERVICE_NAME: "switchboard"}).merge(AzureFunctionsResourceDetector().detect())
+    resource = Resource.create(known.merge(OTELResourceDetector().detect()).attributes)
     spans = TracerProvider(sampler=sampler, resource=resource, shutdown_on_exit=False)
     delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _DELAY_MILLISECONDS
     readers: list[PeriodicExportingMetricReader] = []
@@ -139,13 +141,6 @@ def providers(settings: Settings) -> tuple[TracerProvider, SpanMetrics]:
     spans.add_span_processor(metrics)
     atexit.register(_finish, spans, meters)
     return spans, metrics
-
-
-def _resource() -> Resource:
-    """Describe this app as the sender; the operator's variables take precedence over Azure's."""
-    own = Resource({SERVICE_NAME: "switchboard"})
-    known = own.merge(AzureFunctionsResourceDetector().detect()).merge(OTELResourceDetector().detect())
-    return Resource.create(known.attributes)
 
 
 def _exporters(settings: Settings) -> Iterator[tuple[SpanExporter, MetricExporter]]:

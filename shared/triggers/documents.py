@@ -98,7 +98,10 @@ async def put_document(call: Call) -> Response:
     if overwrite not in ("true", "false"):
         raise BadRequest("overwrite: should be true or false.")
     if name.startswith(MINE):
-        return await _put_own(call, name, overwrite=overwrite == "true")
+        owner = Owner.of(call.service, call.caller)
+        body = await call.read(BytesReader)
+        added = await begin_upload(owner, name, body.files[0].data, call.held, overwrite=overwrite == "true")
+        return await added.response(call.request)
     access = _access_of_writer(call)
     target = await app.get_target()
     check_name(name, target)
@@ -109,13 +112,6 @@ async def put_document(call: Call) -> Response:
     rights = _rights(call.caller, access)
     body = await call.read(BytesReader)
     upload = Upload(name, body.files[0].data, replaces, rights, call.held.pop_all())
-    return await upload.response(call.request)
-
-
-async def _put_own(call: Call, name: str, *, overwrite: bool) -> Response:
-    owner = Owner.of(call.service, call.caller)
-    body = await call.read(BytesReader)
-    upload = await begin_upload(owner, name, body.files[0].data, call.held, overwrite=overwrite)
     return await upload.response(call.request)
 
 

@@ -100,8 +100,8 @@ class SqliteIndex:
             _create_vector_table(db, EmbeddingInfo(self._embedding_model, len(entry.vectors[0])))
             owners = rowids if entry.owners is None else [rowids[place] for place in entry.owners]
             _add_vectors(db, owners, entry.vectors)
-        else:
-            _drop_vectors_if_empty(db)
+        elif file.embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
+            _drop_vectors(db)  # so that the index no longer states a model
 
     async def _run[T](self, work: Callable[[apsw.Connection], T], *, wipes: bool = False) -> T:
         async with self._lock:
@@ -175,12 +175,6 @@ def _create_vector_table(db: apsw.Connection, wanted: EmbeddingInfo) -> None:
     db.execute(
         f"CREATE VIRTUAL TABLE passage_vectors USING vec0(embedding FLOAT[{wanted.dimensions}] distance_metric=cosine)"
     )
-
-
-def _drop_vectors_if_empty(db: apsw.Connection) -> None:
-    """Drop the table of vectors if it is empty, so that the index no longer states a model."""
-    if file.embedding_info(db) and db.execute("SELECT rowid FROM passage_vectors LIMIT 1").fetchone() is None:
-        _drop_vectors(db)
 
 
 def _drop_vectors(db: apsw.Connection) -> None:
