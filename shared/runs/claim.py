@@ -13,7 +13,7 @@ import msgspec
 
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import NEW, Conflict, ObjectStore, change
-from shared.runs.kept_tools import change_call, tools_of
+from shared.runs.kept_tools import change_call, read_call, tools_of
 from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Result, RunRequest, State, decode, label, status_of
 from shared.tools.calls import CallState, KeptCall
 from shared.wire.framing import encode_json
@@ -267,6 +267,10 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     """Delete what a run holds. Without its state a runner that has not seen the end would go on."""
     names = [name async for name in store.names(f"{run_id}/") if name != f"{run_id}/state"]
     for name in names:
+        if name.startswith(tools_of(run_id)) and (found := await store.read(name)):
+            with suppress(InternalError):  # a damaged call has an approval that leads to nothing
+                if approval_id := read_call(found.data).approval_id:
+                    await store.delete(f"approvals/{approval_id}")
         await store.delete(name)
     await store.delete(going_name(run_id))
     await store.delete(failed_name(run_id))

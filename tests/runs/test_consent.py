@@ -23,13 +23,13 @@ from shared.events import (
     ToolEnded,
     ToolStarted,
 )
-from shared.history import Mode, StoredMessage
+from shared.history import Mode, StoredMessage, owner_of
 from shared.runs import New
-from shared.runs.approvals import Decider, list_approvals
+from shared.runs.approvals import Decider, list_approvals, run_of
 from shared.runs.records import State, decode, digest
 from shared.tools import Tool, ToolResult
 from shared.wire.consent import question
-from tests.runs.acting import Crm, Desk, asked_to_drop, desk, no, opened, text_of, tool_texts, yes
+from tests.runs.acting import ANONYMOUS, Crm, Desk, asked_to_drop, desk, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
 from tests.stand_ins.rai_service import RaiStandIn
 
@@ -373,3 +373,12 @@ async def test_in_azure_nobody_agrees_without_sign_in(tmp_path: Path, server: Cr
     with pytest.raises(NotConfigured, match=r"AUTH_MODE is none, and crm\.drop needs a person's consent"):
         async with desk(tmp_path, server, service, env=azure):
             pass
+
+
+async def test_with_a_run_goes_the_note_of_who_asked_for_its_calls(clerk: Desk, service: OpenAIStandIn) -> None:
+    call, store = await asked_to_drop(clerk, service), clerk.runs.store
+    run_id = await run_of(store, call.approval_id)
+    assert run_id
+    await clerk.runs.delete(run_id, owner_of(ANONYMOUS))
+    names = [name async for name in store.names()]
+    assert [name for name in names if (found := await store.read(name)) and b"anonymous" in found.data] == []
