@@ -32,9 +32,6 @@ from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
-_SERVER_SECONDS, _LOOK_SECONDS = 60.0, 0.5
-"""How long an agreed call waits for its server from its decision on, and how often that is looked at."""
-
 _log = logging.getLogger("switchboard.run")
 
 
@@ -259,7 +256,6 @@ class _Run:
         protocol = PROTOCOLS[request.protocol]
         with _interrupting():
             known = [] if self._new else await self._journal.read()
-            await self._wait_for_servers(request)
         live = await self._begin(request, body, known)
         delivering = self._delivering(request, live)
         try:
@@ -287,20 +283,6 @@ class _Run:
         task = asyncio.create_task(deliver(self._service, self._store, self._claim, request, live))
         task.add_done_callback(lambda task: task.cancelled() or task.exception())  # asyncio would log it
         return task
-
-    async def _wait_for_servers(self, request: RunRequest) -> None:
-        """Wait a while for a server that is down, if a person has agreed to a call of it: else that would not run."""
-        servers, state = self._service.tool_servers, self._claim.state
-        if servers is None or not state.decided:
-            return
-        calls = (await asked_calls(self._store, self.run_id)).values()
-        names = {call.server for call in calls if call.state == "claimed"}
-        until = asyncio.get_running_loop().time() + state.started + _SERVER_SECONDS - time.time()
-        context = RequestContext(request.invocation_id, until, request.caller)
-        while asyncio.get_running_loop().time() < until and await servers.is_down(names, context):
-            if self._claim.state.stopped or self._claim.state.deleted:
-                raise Stopped
-            await asyncio.sleep(_LOOK_SECONDS)
 
     async def _begin(self, request: RunRequest, body: Body | None, known: Sequence[ChatEvent]) -> Live:
         """Begin its turn, or go on with it."""

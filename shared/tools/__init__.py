@@ -3,7 +3,7 @@
 Nothing here knows the framework that runs the agents: `agents.toolbox` makes its functions of tools.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -92,10 +92,6 @@ class ToolSource(Protocol):
 
     async def tools_for(self, patterns: Sequence[str], context: RequestContext, request: ChatRequest) -> Sequence[Tool]:
         """Return the tools that fit patterns of the agents file, such as `crm.*`; of a server that is down, none."""
-        ...
-
-    async def is_down(self, names: Collection[str], context: RequestContext) -> bool:
-        """Whether one of these servers cannot be asked now. Those that are asked for each caller do not count."""
         ...
 
     async def check(self) -> PartHealth:

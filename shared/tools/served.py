@@ -115,10 +115,6 @@ class Served:
         """Return the tools that agents may have now; none if the server is down."""
         return [*(await self._listing(context)).tools]
 
-    async def is_down(self, context: RequestContext) -> bool:
-        """Whether it cannot be asked now; not known of one that each caller has a list of."""
-        return not self._definition.auth.on_behalf_of and bool((await self._listing(context)).problem)
-
     async def state(self, context: RequestContext) -> tuple[str, str]:
         """Say what is wrong, or nothing, and what is offered."""
         if self._definition.auth.on_behalf_of and context.caller.id is None:
@@ -153,9 +149,10 @@ class Served:
             listing.asked = now
             listing.asking = asyncio.create_task(self._ask(listing, replace(context, deadline=now + _LISTING_SECONDS)))
         patience = _SLOW_SECONDS if listing.is_slow else _LISTING_SECONDS
-        await asyncio.wait([listing.asking], timeout=max(min(patience, context.deadline - now), 0))
-        if listing.asking.done():
-            listing.asking.result()
+        asking = listing.asking  # while this waits, another turn may ask anew
+        await asyncio.wait([asking], timeout=max(min(patience, context.deadline - now), 0))
+        if asking.done():
+            asking.result()
         elif not listing.problem:
             return _Listing(problem=self._sentence(Fault(Reason.TOO_SLOW)))
         return listing

@@ -5,7 +5,7 @@ saw first. A server that is down offers nothing, and the turn goes on without it
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shared.chat_types import ChatRequest, Json, PartHealth, RequestContext
@@ -71,10 +71,6 @@ class ToolServers:
         lists = await asyncio.gather(*(server.tools(context) for server in wanted))
         tools = (tool for tools in lists for tool in tools)
         return tuple(tool for tool in tools if any(fits(pattern, tool.title) for pattern in patterns))
-
-    async def is_down(self, names: Collection[str], context: RequestContext) -> bool:
-        """Whether one of these servers cannot be asked now. Those that are asked for each caller do not count."""
-        return any(await asyncio.gather(*(one.is_down(context) for one in self._servers if one.name in names)))
 
     async def check(self) -> PartHealth:
         """Health: what each server offers, or what is wrong with it. The app answers without them."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiohttp import web
 
 from shared.chat_types import Caller, ChatRequest, ChatState, Decision, Json, Message, Role
 from shared.errors import BadRequest, Decided, NotFound
@@ -20,7 +19,7 @@ from shared.events import (
     ToolEnded,
 )
 from shared.history import owner_of
-from shared.runs import NEW, New, running
+from shared.runs import NEW, New
 from shared.runs.approvals import (
     Decider,
     find_approval,
@@ -36,11 +35,9 @@ from shared.runs.claim import change_state, going_name
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.packing import pack
 from shared.runs.records import State, digest
-from shared.tools import served
 from shared.tools.calls import KeptCall
 from tests.runs.acting import Crm, Desk, asked_to_drop, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
-from tests.tools.listening import Mcp, result
 
 OTHER = Caller(oid="other", tenant="t")
 
@@ -115,34 +112,6 @@ async def test_a_run_is_looked_after_whose_decision_came_while_a_sweep_let_it_re
     decided = await record_decision(store, call.approval_id, yes(call), decider)
     await free_if_decided(store, decided.run_id)
     assert await store.read(going_name(decided.run_id))  # so that it goes on if this process ends now
-
-
-@pytest.mark.parametrize("is_back", [True, False])
-async def test_an_agreed_call_waits_a_while_for_its_server(
-    is_back: bool, tmp_path: Path, service: OpenAIStandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served, "_DOWN_SECONDS", 0.0)
-    monkeypatch.setattr(running, "_LOOK_SECONDS", 0.01)
-    if not is_back:
-        monkeypatch.setattr(running, "_SERVER_SECONDS", 0.1)
-
-    async def is_down(_: web.Request, message: dict[str, Any]) -> web.Response:
-        lists = len(mcp.asked("tools/list"))
-        return result(message, {"tools": mcp.tools}) if is_back and lists > 4 else web.Response(status=503)
-
-    async with Mcp() as mcp:
-        server = Crm(f"{mcp.endpoint}/mcp")
-        async with desk(tmp_path, server, service) as clerk:
-            service.call_tool("crm_drop", {"a": 1})
-            _, events = await clerk.ask("Drop 1.")
-            (call,) = opened(events)
-        mcp.on_list = is_down
-        async with desk(tmp_path, server, service) as clerk:  # another process
-            service.reply("Said.")
-            await clerk.decide(yes(call))
-            approver = Decider(digest("anonymous"), "anonymous")
-            found = await find_approval(clerk.runs.store, call.approval_id, approver)
-    assert (found.call.state, len(mcp.asked("tools/call"))) == (("executed", 1) if is_back else ("not_run", 0))
 
 
 @pytest.mark.parametrize("answers", [(True, True), (True, False), (False, True)])

@@ -81,6 +81,19 @@ async def test_a_list_is_asked_for_again_when_it_is_no_longer_fresh(mcp: Mcp) ->
         assert len(mcp.asked("tools/list")) - before == times
 
 
+async def test_turns_at_the_same_time_get_the_tools_of_a_server_whose_list_holds_for_no_time(mcp: Mcp) -> None:
+    mcp.ttl_ms = 0
+    async with tool_servers(definition(url(mcp))) as servers:
+
+        async def turn(later: int) -> int:
+            for _ in range(later):  # one begins in each round of the loop, also in that in which a list has come
+                await asyncio.sleep(0)
+            return len(await tools_of(servers))
+
+        found = await asyncio.gather(*map(turn, range(500)))
+    assert set(found) == {2}
+
+
 async def test_pages_without_end_are_not_read_to_their_end(mcp: Mcp) -> None:
     async def page(_: web.Request, message: dict[str, Any]) -> web.Response:
         return result(message, {"tools": mcp.tools, "nextCursor": "more"})
