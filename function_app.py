@@ -17,6 +17,7 @@ from shared.triggers import (
     content,
     content_events,
     demo_page,
+    direct_line,
     documents,
     feedback,
     kept_responses,
@@ -33,6 +34,7 @@ from shared.web.http_extension import Request, Response, when_serving
 app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
 """App without function keys, which chat front ends cannot send. `AUTH_MODE`, or a gateway, decides who may call."""
 
+_ACTIVITIES = "directline/conversations/{id}/activities"
 ROUTES: tuple[Route | Open, ...] = (
     # Questions. Where neither the path nor the line names a protocol, the body selects it.
     Route("chat", "POST", "chat", chat.chat),
@@ -119,6 +121,15 @@ ROUTES: tuple[Route | Open, ...] = (
     ),
     Route("mcp", "POST", "mcp", mcp.mcp, counted=False),  # some messages are counted, by the handler
     Open("activity", "POST", "messages", activities.take_activity),  # of Azure Bot Service, whose token is checked
+    Route("direct_line_token", "POST", "directline/tokens/{act}", direct_line.give_token, counted=False),
+    Route("direct_line_begin", "POST", "directline/conversations", direct_line.begin_conversation, spends=False),
+    Route("direct_line", "GET", "directline/conversations/{id}", direct_line.find_conversation, counted=False),
+    Route(
+        "direct_line_get", "GET", "directline/conversations/{id}/activities", direct_line.get_activities, counted=False
+    ),
+    Route(
+        "direct_line_post", "POST", "directline/conversations/{id}/activities", direct_line.post_activity, counted=False
+    ),
     Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp.get_mcp_sign_in),
     # Answers that outlive their request, and calls of tools that wait for a person.
     Route("list_runs", "GET", "runs", runs.list_runs, spends=False),

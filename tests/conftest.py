@@ -56,6 +56,7 @@ INSTALLED = {
     "openai_responses": partial(install_clients, CLIENTS / "openai_responses"),
     "python_packages": partial(install_package, CLIENTS / "python"),
     "semantic_kernel": install_package,
+    "web_chat": partial(install_clients, CLIENTS / "web_chat"),
 }
 """What tests with these fixtures run, and what installs it: one name a folder, since each is installed in a thread."""
 
@@ -202,6 +203,11 @@ def copilotkit() -> None:
 @pytest.fixture(scope="session")
 def client_pages() -> None:
     """The packages of which the pages of assistant-ui and CopilotKit are built: they are installed."""
+
+
+@pytest.fixture(scope="session")
+def web_chat() -> None:
+    """Microsoft's Web Chat: it is installed."""
 
 
 @pytest.fixture(scope="session")

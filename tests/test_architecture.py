@@ -96,6 +96,7 @@ LATE = {
     "shared.runs.answer_queue",
     "shared.runs.claim",
     "shared.runs.delivery",
+    "shared.runs.direct_line",
     "shared.runs.registry",
     "shared.runs.following",
     "shared.runs.journal",

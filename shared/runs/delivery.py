@@ -23,6 +23,7 @@ from shared.outbound.faults import RETRIED, Reason, ServiceFault
 from shared.runs import NEW, Conflict, ObjectStore, records
 from shared.runs.approvals import open_approvals, waiting_calls
 from shared.runs.claim import Claim
+from shared.runs.direct_line import DirectLine
 from shared.runs.journal import Live
 from shared.runs.kept_tools import read_call, tools_of
 from shared.runs.live import cut_at_end, ended_in
@@ -77,11 +78,15 @@ async def deliver(service: Service, store: ObjectStore, claim: Claim, request: r
         Unavailable: it cannot be sent now.
         SwitchboardError: the store cannot be used.
     """
-    activity, connector = activity_of(live.request), service.connector
-    if activity is None or connector is None or activity.is_answered_in_response:
+    activity = activity_of(live.request)
+    if activity is None or activity.is_answered_in_response:
+        return
+    owner = owner_of(request.caller)
+    connector = DirectLine(store, owner, activity.conversation.id) if activity.is_polled else service.connector
+    if connector is None:
         return
     try:
-        reply = Reply(activity, service.settings.citation_links)
+        reply = Reply(activity, service.settings.citation_links, live.request.answer_id)
         await _Sending(connector, store, claim, request, live, activity, reply).run()
     except ServiceFault as exc:
         _log.warning("run %s: not sent: %s", records.label(claim.run_id), exc.fault.reason.name)
@@ -94,7 +99,7 @@ class _Sending:
 
     def __init__(
         self,
-        connector: Connector,
+        connector: Connector | DirectLine,
         store: ObjectStore,
         claim: Claim,
         request: records.RunRequest,
@@ -164,7 +169,7 @@ class _Sending:
             return
         text = self._reply.text[:LONGEST_TEXT]
         try:
-            if now - self._began > _STREAM_SECONDS:
+            if now - self._began > _STREAM_SECONDS and self._activity.is_of_teams:
                 await self._edit_late(text)
             elif text != self._shown:
                 self._number, self._shown = self._number + 1, text

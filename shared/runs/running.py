@@ -275,8 +275,8 @@ class _Run:
         return Result(200, msgspec.Raw(encode_json(whole)))
 
     def _delivering(self, request: RunRequest, live: Live) -> asyncio.Task[None] | None:
-        """Send what comes of the run to where its activity was sent, if the app is a bot. A failure interrupts it."""
-        if self._service.connector is None:
+        """Send what comes of the run to where its activity came from, if it has one. A failure interrupts it."""
+        if request.protocol != "activity":
             return None
         from shared.runs.delivery import deliver
 

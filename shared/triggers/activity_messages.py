@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from copy import replace
 from datetime import UTC, datetime
 from functools import partial
+from secrets import token_hex
 
 import msgspec
 from starlette.requests import Request
@@ -23,6 +24,7 @@ from shared.runs.approvals import Approval, Decider, find_approval
 from shared.runs.begin import Arrival, Followed, Keeping, decided, keeping_of
 from shared.runs.claim import read_request
 from shared.runs.delivery import reply_name
+from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
 from shared.settings.derived import callers_named
 from shared.triggers.activity_files import files_of
@@ -33,8 +35,8 @@ from shared.turns.accept import RouteOptions, accept
 from shared.verdicts import LONGEST_TEXT
 from shared.web.receiving import read_body
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
-from shared.wire.activity import ACTIVITY, Activity, read_activity
-from shared.wire.activity_reply import CARD, Reply, addressed, card_message, consent_card, with_stream, words
+from shared.wire.activity import ACTIVITY, Account, Activity, Conversation, read_activity
+from shared.wire.activity_reply import CARD, Reply, addressed, card_message, consent_card, thumb_of, with_stream, words
 from shared.wire.feedback_body import parse_feedback
 from shared.wire.framing import one_line
 from shared.wire.protocol import Record
@@ -48,6 +50,8 @@ _STREAM_PAUSE = 0.1
 """Seconds between two updates in a response, as Microsoft's own SDK has it."""
 _CHAT_SECONDS = 2.0
 """How long it may take to begin the chat of a question: the service waits 15 seconds for the response."""
+_BOT = Account("bot")
+"""The bot in conversations of Direct Line."""
 _log = logging.getLogger("switchboard.bot")
 
 
@@ -80,9 +84,42 @@ async def take(request: Request) -> Response:
         return await _react(Call(request, service, asker, request.state.arrived, held), activity)
 
 
+async def welcome(call: Call, conversation: str) -> None:
+    """Begin a conversation of Direct Line with the bot's welcome, in the language that the client names."""
+    locale = call.asker.accept_language
+    if call.request.headers.get("content-length", "0") != "0":
+        named = (await call.read(partial(JsonReader, _LARGEST, '{"locale": "de-DE"}'))).json.get("locale")
+        locale = named if isinstance(named, str) else locale
+    activity = Activity(type="message", conversation=Conversation(conversation), recipient=_BOT, locale=locale)
+    await _send(call, activity, {"type": "message", "text": words(activity, "welcome")})
+
+
+async def post(call: Call) -> Response:
+    """Take an activity of a client of Direct Line, and show it in the conversation.
+
+    Raises:
+        SwitchboardError: it is not taken.
+    """
+    body = await call.read(partial(JsonReader, _LARGEST, _EXAMPLE), call.arrived + _BODY_SECONDS)
+    _, runs = await parts()
+    line = DirectLine(runs.store, call.owner, call.id)
+    ours: Record = {"id": f"{call.id}|{token_hex(8)}", "conversation": {"id": call.id}, "serviceUrl": ""}
+    ours |= {"channelId": "directline", "recipient": {"id": _BOT.id}, "deliveryMode": "", "channelData": {}}
+    activity = read_activity(body.json | ours)
+    if activity.type == "message":
+        await line.send("", call.id, {**body.json, **ours, "channelData": body.json.get("channelData")})
+    asker = replace(call.asker, accept_language=activity.locale or call.asker.accept_language)
+    response = await _react(replace(call, asker=asker), activity)
+    return json_response({"id": activity.id}) if response.status_code < 300 else response
+
+
 async def _react(call: Call, activity: Activity) -> Response:
     is_added = any(member.id == activity.recipient.id for member in activity.members_added)
     match activity.type, activity.said.lower() or activity.name:
+        case "message", "" if activity.value:
+            return await _press(call, activity)
+        case "event", _ if thumb := thumb_of(activity):
+            return await _judge(call, replace(activity, value=thumb))
         case "message", "/new":
             await _forget(call, activity)
             return _say(call, activity, words(activity, "new"))
@@ -120,7 +157,7 @@ async def _answer(call: Call, activity: Activity) -> Response:
 
 async def _begun(call: Call, activity: Activity) -> Followed:
     admit(call.request, call.service, call.asker.budget_key)
-    files = await files_of(activity, call.service.connector)
+    files = await files_of(activity, None if activity.is_polled else call.service.connector)
     if not activity.said:
         activity = replace(activity, text=words(activity, "file"))
     body, options = Body(activity.asked, files), RouteOptions(team=activity.asks_team)
@@ -144,7 +181,7 @@ async def _begun(call: Call, activity: Activity) -> Followed:
 
 
 async def _said(call: Call, activity: Activity, followed: Followed) -> list[Record]:
-    reply = Reply(activity, call.settings.citation_links)
+    reply = Reply(activity, call.settings.citation_links, followed.request.answer_id)
     async for event in followed.events():
         reply.add(event)
     return _records(activity, reply, followed.request.answer_id)
@@ -162,7 +199,10 @@ def _whole(activity: Activity, records: list[Record]) -> Response:
 
 async def _streamed(call: Call, activity: Activity, followed: Followed) -> AsyncGenerator[bytes]:
     """Yield an answer as server-sent events, each of which is an activity."""
-    reply, stream = Reply(activity, call.settings.citation_links), followed.request.answer_id
+    reply, stream = (
+        Reply(activity, call.settings.citation_links, followed.request.answer_id),
+        followed.request.answer_id,
+    )
     number, shown, due = 0, "", 0.0
     now = asyncio.get_running_loop().time
     async for batch in followed.batches(KEEP_ALIVE_SECONDS):
@@ -197,7 +237,10 @@ _sending: set[asyncio.Task[None]] = set()
 
 
 async def _send(call: Call, activity: Activity, record: Record) -> None:
-    if connector := call.service.connector:
+    connector = call.service.connector
+    if activity.is_polled:
+        connector = DirectLine((await parts())[1].store, call.owner, activity.conversation.id)
+    if connector:
         try:
             await connector.send(activity.service_url, activity.conversation.id, addressed(activity, record))
         except ServiceFault as exc:
@@ -219,6 +262,8 @@ async def _press(call: Call, activity: Activity) -> Response:
     """
     match activity.value:
         case {"action": {"verb": str(verb), "data": {"approval": str(approval_id)}}}:
+            pass
+        case {"verb": str(verb), "approval": str(approval_id)}:
             pass
         case _:
             raise BadRequest("value: should be the action of a card of this bot.")
@@ -264,7 +309,7 @@ async def _judge(call: Call, activity: Activity) -> Response:
         NotFound: no such answer of this person is kept any more.
     """
     match activity.value:
-        case {"actionName": "feedback", "actionValue": {"reaction": "like" | "dislike" as reaction, **more}}:
+        case {"actionName": "feedback", "actionValue": {"reaction": "like" | "dislike" as reaction, **more}, **which}:
             rating = "up" if reaction == "like" else "down"
         case _:
             raise BadRequest("value: should be the feedback on a message, with a reaction of 'like' or 'dislike'.")
@@ -274,7 +319,7 @@ async def _judge(call: Call, activity: Activity) -> Response:
     with suppress(msgspec.DecodeError, TypeError):  # Teams writes JSON into a text
         comment = str(msgspec.json.decode(more["feedback"]).get("feedbackText", "")) if more.get("feedback") else ""
     judged: Record = {
-        "answer_id": found.data.decode() if found else activity.reply_to_id or "-",
+        "answer_id": found.data.decode() if found else which.get("answer") or activity.reply_to_id or "-",
         "rating": rating,
         "comment": comment[:LONGEST_TEXT],
     }

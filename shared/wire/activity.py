@@ -85,9 +85,19 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return bool(self.conversation.is_group) or self.conversation.conversation_type in ("groupChat", "channel")
 
     @property
+    def is_of_web_chat(self) -> bool:
+        """Whether Web Chat, or another client of Direct Line, shows the conversation."""
+        return self.channel_id in ("webchat", "directline")
+
+    @property
+    def is_polled(self) -> bool:
+        """Whether a client of this app's own Direct Line has sent it: no service is behind it."""
+        return not self.service_url
+
+    @property
     def streams(self) -> bool:
-        """Whether its conversation takes a message that grows: of one person with the bot in Teams."""
-        return self.is_of_teams and not self.is_of_group
+        """Whether its conversation takes a message that grows: of one person with the bot, in Teams or Web Chat."""
+        return (self.is_of_teams or self.is_polled) and not self.is_of_group
 
     @property
     def is_answered_in_response(self) -> bool:

@@ -30,12 +30,14 @@ _UNDECIDED = re.compile(r"\[[^\[\]\n]{0,300}\]?\Z")
 _TEXTS: dict[str, dict[str, str]] = msgspec.json.decode(
     Path(__file__).with_name("activity_texts.json").read_bytes(), type=dict[str, dict[str, str]]
 )
+_THUMBS = {"LikeAction": "like", "DislikeAction": "dislike"}
+_ANSWER = "urn:answer:"
 CARD = "application/vnd.microsoft.card.adaptive"
 
 
 def words(activity: Activity, key: str) -> str:
     """Return a text of the bot's own in the language of a conversation."""
-    return _TEXTS.get(activity.locale.partition("-")[0].lower(), _TEXTS["en"])[key]
+    return _TEXTS.get(re.split("[-,;]", activity.locale)[0].lower(), _TEXTS["en"])[key]
 
 
 def addressed(activity: Activity, record: Record) -> Record:
@@ -73,11 +75,13 @@ class Reply:
     Args:
         activity: The activity.
         links: URL of the documents, where a browser can open them; None: sources have no links.
+        answer_id: The answer's id, by which it can be judged.
     """
 
-    def __init__(self, activity: Activity, links: str | None) -> None:
+    def __init__(self, activity: Activity, links: str | None, answer_id: str) -> None:
         self._activity = activity
         self._links = links
+        self._answer_id = answer_id
         self._texts: list[str] = []
         """The messages: one, or of a team one of each agent."""
         self._sources: dict[str, events.DataPoint] = {}
@@ -150,15 +154,19 @@ class Reply:
         """Make a message: what people can say of it, that a model has made it, and what its numbers stand for."""
         links = links_of(self._sources.values(), self._links) if self._links else {}
         cited: list[Json] = []
+        notes = list[str]()
         for name, number in self._numbers.items():
             if f"[{number}]" in text and len(cited) < _MOST_CITED:
-                source = self._sources[name]
+                source, link = self._sources[name], links.get(name)
                 appearance: Record = {
                     "@type": "DigitalDocument",
                     "name": name[:_LONGEST_NAME],
                     "abstract": " ".join(source.text.split())[:_LONGEST_ABSTRACT],
-                    **({"url": links[name]} if name in links else {}),
+                    **({"url": link} if link else {}),
                 }
+                if self._activity.is_of_web_chat:  # it shows the text, where there is no link, of what has a note
+                    appearance["text"] = source.text
+                    notes.append(f"""[{number}]: {link or f"cite:{number}"} "{name.replace('"', "'")}\"""")
                 cited.append({"@type": "Claim", "position": number, "appearance": appearance})
         label: Record = {
             "type": "https://schema.org/Message",
@@ -168,8 +176,26 @@ class Reply:
             "additionalType": ["AIGeneratedContent"],
             **({"citation": cited} if cited else {}),
         }
+        if self._activity.is_of_web_chat:
+            label["potentialAction"] = [self._thumb(kind) for kind in _THUMBS]
         loop: Record = {"feedbackLoop": {"type": "default"}}
+        text = "\n\n".join(filter(None, (text, "\n".join(notes))))
         return {"type": "message", "text": text, "entities": [label], "channelData": loop}
+
+    def _thumb(self, kind: str) -> Json:
+        """Make a thumb as Web Chat has it. Its event has the action and nothing else."""
+        named: Json = f"{_ANSWER}{self._answer_id}:{kind}"
+        return {"@type": kind, "@id": named, "actionStatus": "PotentialActionStatus"}
+
+
+def thumb_of(activity: Activity) -> Record | None:
+    """Return what `message/submitAction` of Teams has as its value, of a thumb in Web Chat; None: it is none."""
+    match activity.entities:
+        case ({"@type": str(kind), "@id": str(named)}, *_) if kind in _THUMBS and named.startswith(_ANSWER):
+            reaction: Json = {"reaction": _THUMBS[kind]}
+            return {"actionName": "feedback", "actionValue": reaction, "answer": named.split(":")[2]}
+        case _:
+            return None
 
 
 def parts_of(text: str) -> list[str]:
@@ -207,10 +233,11 @@ def consent_card(activity: Activity, call: events.OpenCall, state: str = "open")
     }
     if state == "open":
         card["actions"] = [
-            _action(call, verb, title=words(activity, verb), style=style)
+            _action(activity, call, verb, title=words(activity, verb), style=style)
             for verb, style in (("approve", "positive"), ("decline", "destructive"))
         ]
-    card["refresh"] = {"action": _action(call, "look"), "userIds": [activity.sender.id]}
+    if activity.is_of_teams:
+        card["refresh"] = {"action": _action(activity, call, "look"), "userIds": [activity.sender.id]}
     return card
 
 
@@ -218,8 +245,10 @@ _ENDS = ("denied", "expired", "abandoned")
 """States of a call that has not run; any other but `open` is one of a call that was approved."""
 
 
-def _action(call: events.OpenCall, verb: str, **more: str) -> Record:
-    return {"type": "Action.Execute", "verb": verb, "data": {"approval": call.approval_id}, **more}
+def _action(activity: Activity, call: events.OpenCall, verb: str, **more: str) -> Record:
+    """Make a button. Outside Teams it sends a message, whose value its data is."""
+    kind, data = ("Execute" if activity.is_of_teams else "Submit"), {"approval": call.approval_id, "verb": verb}
+    return {"type": f"Action.{kind}", "verb": verb, "data": {**data}, **more}
 
 
 def card_message(card: Json) -> Record:
