@@ -121,7 +121,8 @@ ROUTES: tuple[Route | Open, ...] = (
     ),
     Route("mcp", "POST", "mcp", mcp.mcp, counted=False),  # some messages are counted, by the handler
     Open("activity", "POST", "messages", activities.take_activity),  # of Azure Bot Service, whose token is checked
-    Route("direct_line_token", "POST", "directline/tokens/{act}", direct_line.give_token, counted=False),
+    Route("direct_line_token", "POST", "directline/tokens/generate", direct_line.give_token, counted=False),
+    Route("direct_line_refresh", "POST", "directline/tokens/refresh", direct_line.refresh_token, counted=False),
     Route("direct_line_begin", "POST", "directline/conversations", direct_line.begin_conversation, spends=False),
     Route("direct_line", "GET", "directline/conversations/{id}", direct_line.find_conversation, counted=False),
     Route(

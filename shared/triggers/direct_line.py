@@ -32,6 +32,12 @@ async def give_token(call: Call) -> Response:
     return _token(call, token_hex(16))
 
 
+@describes(_describes({200: Answer("The same token.", dict[str, Any])}))
+async def refresh_token(call: Call) -> Response:
+    """Get the token for Direct Line again: it is valid as long as the caller's own."""
+    return _token(call, "")
+
+
 @describes(_describes({201: Answer("The conversation.", dict[str, Any])}, errors=(*BODY_ERRORS, NotFound, Unavailable)))
 @checked_first(require_runs)
 async def begin_conversation(call: Call) -> Response:

@@ -215,7 +215,7 @@ def test_designers_do_not_offer_what_they_cannot_read() -> None:
     playground = {"/docs", "/playground/{digest}/{path}", "/playground/begin", "/documents/{path}"}
     documents = {"/openapi.json", "/swagger.json"}
     responses = {"/v1/responses/{id}", "/v1/responses/{id}/cancel", "/v1/responses/{id}/input_items"}
-    always = {path for path, _ in indexed() if path.startswith(("/ag-ui", "/ai-sdk"))}
+    always = {path for path, _ in indexed() if path.startswith(("/ag-ui", "/ai-sdk", "/directline"))}
     assert hidden == streams | page | mcp | playground | documents | responses | always | {"/messages"}
     for path, _, operation in operations(SWAGGER):
         assert operation.get("produces") != ["text/event-stream"] or path in hidden

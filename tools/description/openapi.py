@@ -84,6 +84,7 @@ EXAMPLES: Mapping[str, Json] = {
     "keep_demo_chat": {"id": "00000000-0000-8000-8000-000000000000", "answers": [["Hello", {"output_text": "Hi"}]]},
     "demo_delete_uploaded": {"filename": "plan.pdf"},
     "take_activity": {"type": "message", "id": "1", "channelId": "msteams", "text": "What does dental care cost?"},
+    "post_activity": {"type": "message", "from": {"id": "a-user"}, "text": "What does dental care cost?"},
     "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
     "analyze_safety": _TEXT,
     "analyze_safety_stream": _TEXT,
