@@ -36,7 +36,7 @@ from shared.ingestion import changes
 from shared.ingestion.document import Target
 from shared.outbound.sqlite_file import BUSY_MILLISECONDS
 from shared.parts import build_runs, build_service, open_audit, open_history, open_target
-from shared.runs import records
+from shared.runs import direct_line, records
 from shared.runs.claim import read_request, read_result, read_state
 from shared.runs.registry import Runs
 from shared.settings import Settings
@@ -170,6 +170,8 @@ async def _delete_all(caller: Caller, stores: _Stores) -> dict[str, int]:
         for run_id in runs:
             with suppress(NotFound):
                 await stores.runs.delete(run_id, owner)
+        for name in [name async for name in stores.runs.store.names(direct_line.folder_of(owner))]:
+            await stores.runs.store.delete(name)
     chats = [chat async for chat in _chats_of(history, owner)]
     for chat in chats:
         await stop_sharing(history, owner, chat.id)
