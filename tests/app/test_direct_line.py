@@ -1,7 +1,7 @@
 """Direct Line for Web Chat without a bot service: a client that polls, signed in as on all routes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from hashlib import sha256
 from typing import Any
 
@@ -68,7 +68,7 @@ class Line:
     async def poll(self) -> tuple[int, Any]:
         return await self.send("GET", f"conversations/{self.id}/activities?watermark={self.watermark}")
 
-    async def until(self, is_so: Any) -> dict[str, Any]:
+    async def until(self, is_so: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """Poll until an activity is so; return it."""
         async with asyncio.timeout(60):
             while not (found := [one for one in self.seen if is_so(one)]):
