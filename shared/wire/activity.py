@@ -179,7 +179,6 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
         (Message(Role.USER, text),),
         Overrides(suggest_followup_questions=not activity.is_of_group),
         ChatState.kept(activity.chat_id),
-        team=activity.asks_team,
         for_encoder=activity,
     )
 
