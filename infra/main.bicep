@@ -373,6 +373,7 @@ var read = int(measured['tokens that a question reads'][0])
 var spent = read + use['tokens of an answer']
 // Azure counts what calls may write into the tokens of a minute, and not what they do write.
 var counted = read + int(measured['tokens that a question may write'][0])
+var oneAsks = use['questions a day of who asks most'] * spent
 var inAMinute = (people + use['people for a question in the busiest minute'] - 1) / use['people for a question in the busiest minute']
 var open = (inAMinute * use['seconds of an answer'] + 59) / 60
 var trial = use['for a trial']
@@ -382,9 +383,9 @@ var needed = people == 0
       chatCapacity: max(trial.chatCapacity, (inAMinute * counted + 9999) / 10000 * 10)
       embeddingCapacity: max(trial.embeddingCapacity, (inAMinute * use['tokens of a vector'] + 9999) / 10000 * 10)
       callerRequestsPerMinute: trial.callerRequestsPerMinute
-      callerTokensPerDay: use['questions a day of who asks most'] * spent
+      callerTokensPerDay: oneAsks
       requestsPerMinute: max(trial.requestsPerMinute, inAMinute * use['requests with a question'])
-      tokensPerDay: 2 * people * use['questions a day'] * spent
+      tokensPerDay: max(oneAsks, 2 * people * use['questions a day'] * spent)
       searchReplicas: max(
         people < use['people from whom on search has two replicas'] ? 1 : 2,
         (inAMinute + use['questions a minute of a replica'] - 1) / use['questions a minute of a replica']

@@ -142,6 +142,7 @@ def needed(people: int, at_once: int = AT_ONCE[2]) -> dict[str, int]:
         return trial
     read, may_write = (int(MEASURED[f"tokens that a question {what}"][0]) for what in ("reads", "may write"))
     spent = read + int(PEOPLE["tokens of an answer"])
+    one_asks = int(PEOPLE["questions a day of who asks most"]) * spent
     in_a_minute = math.ceil(people / PEOPLE["people for a question in the busiest minute"])
     streams = math.ceil(in_a_minute * PEOPLE["seconds of an answer"] / 60)
     replicas = 1 if people < PEOPLE["people from whom on search has two replicas"] else 2
@@ -153,9 +154,9 @@ def needed(people: int, at_once: int = AT_ONCE[2]) -> dict[str, int]:
         "chatCapacity": max(trial["chatCapacity"], thousands(read + may_write)),
         "embeddingCapacity": max(trial["embeddingCapacity"], thousands(PEOPLE["tokens of a vector"])),
         "callerRequestsPerMinute": trial["callerRequestsPerMinute"],
-        "callerTokensPerDay": PEOPLE["questions a day of who asks most"] * spent,
+        "callerTokensPerDay": one_asks,
         "requestsPerMinute": max(trial["requestsPerMinute"], in_a_minute * PEOPLE["requests with a question"]),
-        "tokensPerDay": 2 * people * PEOPLE["questions a day"] * spent,
+        "tokensPerDay": max(one_asks, 2 * people * PEOPLE["questions a day"] * spent),
         "searchReplicas": max(replicas, math.ceil(in_a_minute / PEOPLE["questions a minute of a replica"])),
         "maximumInstances": max(trial["maximumInstances"], 4 * math.ceil(streams / at_once)),
     }

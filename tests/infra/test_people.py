@@ -46,10 +46,10 @@ def test_another_number_is_worked_out_alike_and_what_is_chosen_stays() -> None:
         "maximumInstances": 41,
     }
     with Bicep(command) as bicep:
-        whole = _flat(reduced("bearer", bicep.snapshot({**BEARER, "people": 10_000, **chosen})))
+        whole = _flat(reduced("bearer", bicep.snapshot({**BEARER, "people": 5, **chosen})))
         with pytest.raises(Refused, match="DEPLOY_PEOPLE 50000 needs 6 replicas of AI Search: choose a larger"):
             bicep.snapshot({**BEARER, "people": 50_000})
-    expected = needed(10_000)
+    expected = needed(5)
     assert {name: whole[variable] for name, variable in LIMITS.items()} == {
         name: str(chosen.get(name, expected[name])) for name in LIMITS
     }
