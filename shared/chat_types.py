@@ -48,7 +48,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     `SENT_BY` is a short name of the service and its model, if there is anything; no other gets the rest."""
 
 
-SENT_BY = "sent_by"
+SENT_BY, SENDER_LENGTH = "sent_by", 8
 _MOST_BESIDE_BYTES = 64 * 1024
 
 

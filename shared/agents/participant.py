@@ -110,10 +110,6 @@ class Participant(AgentMiddleware):
         return Unavailable(f"{self._name} answered nothing. Try again, or ask in other words.")
 
 
-class _HandoffResult(msgspec.Struct):
-    handoff_to: str
-
-
 def _handed_to(response: object) -> str | None:
     """The framework's name of the agent that was handed over to; None if there was no handover.
 
@@ -130,6 +126,6 @@ def _handed_to(response: object) -> str | None:
     }
     for content in messages[-1].contents:
         if content.type == "function_result" and content.call_id in handoffs:
-            with suppress(msgspec.DecodeError):  # the result is an error text if the agent does not exist
-                return msgspec.json.decode(str(content.result), type=_HandoffResult).handoff_to
+            with suppress(msgspec.DecodeError, KeyError):  # the result is an error text if the agent does not exist
+                return msgspec.json.decode(str(content.result), type=dict[str, str])["handoff_to"]
     return None

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Collection
 
 from shared.chat_models import ModelRequest, ToolDefinition
-from shared.chat_types import SENT_BY, ImagePart, Json, JsonForm, Message
+from shared.chat_types import SENDER_LENGTH, SENT_BY, ImagePart, Json, JsonForm, Message
 from shared.outbound.openai_service.connection import THINKING_WITH_TOOLS
 
 LONGEST_ANSWER = ("max_completion_tokens", "max_tokens")
@@ -62,7 +62,7 @@ def _given(**optional: Json) -> dict[str, Json]:
 
 def sender(address: str, model: str) -> str:
     """Return a short name of a service and a model, for `SENT_BY`."""
-    return hashlib.sha256(f"{address} {model}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{address} {model}".encode()).hexdigest()[:SENDER_LENGTH]
 
 
 def message_of(message: Message, service: str | None) -> dict[str, object]:

@@ -27,7 +27,6 @@ _KINDS = {
 _ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
 """The error if a reasoning model spent all its tokens on thinking."""
 _UNSUPPORTED = "No source that was found has the answer's figures, or most of its words."
-_ADDED = "The answer names no source. Its figures are in this one, and in no other that was found."
 _EMPTY = "The model answered with nothing. Try again, or ask in other words."
 
 
@@ -114,7 +113,7 @@ class Answering:
         if self._request.form is None and (thought := unverified(text, self._citable())):
             thoughts.append(thought)
         if source:
-            thoughts.append(events.Thought("Citation found by the app", source, {"text": _ADDED}))
+            thoughts.append(events.Thought("Citation found by the app", source))
         if is_unsupported:
             thoughts.append(events.Thought("Unsupported answer", _UNSUPPORTED))
         if kind := finished.answer_kind:

@@ -79,8 +79,7 @@ class FollowupParser:
                     self._at_line_start = alone
                     if (question := marker[1].strip()) and question not in self.questions:
                         self.questions.append(question)
-                    is_broken = not text.startswith(">>", marker.end(1))
-                    begin = place = marker.end() if is_broken else marker.end(1) + len(">>")
+                    begin = place = marker.end(1) + len(">>") if ">>" in marker[0] else marker.end()
         if cut is None:
             cut = _gap_before(text, len(text) - text.endswith("<", begin), begin)
         shown.append(text[begin:cut])

@@ -210,7 +210,7 @@ class _Encoder(PartsEncoder):
             keys: Record = {"toolCallId": call.id, "toolName": call.name}
             yield {"type": "tool-input-start", **keys}
             yield {"type": "tool-input-delta", "toolCallId": call.id, "inputTextDelta": call.arguments}
-            beside: Record = {"providerMetadata": {"switchboard": {"beside": call.beside}}} if call.beside else {}
+            beside: Record = {"providerMetadata": {"switchboard": call.beside}} if call.beside else {}
             yield {"type": "tool-input-available", **keys, "input": from_json(call.arguments), **beside}
 
     def _end(self, finished: events.Finished) -> Iterator[Record]:

@@ -216,21 +216,14 @@ def _steps(path: str, parts: list[Json], *, is_last: bool) -> list[_Step]:
         elif result := _result(part):
             call_id, name = str(part["toolCallId"]), _tool_name(part)
             arguments = encode_json(part.get("input") or {}).decode()
-            made: dict[str, Json] = {"id": call_id, "function": {"name": name, "arguments": arguments}}
-            steps[-1].calls.append(made | _ours(part.get("callProviderMetadata")))
+            metadata = part.get("callProviderMetadata")
+            beside = metadata.get("switchboard") if isinstance(metadata, dict) else None
+            made: Json = {"id": call_id, "function": {"name": name, "arguments": arguments}, "beside": beside}
+            steps[-1].calls.append(made)
             steps[-1].results.append({"role": "tool", "tool_call_id": call_id, "content": result})
         elif is_last and part.get("state") in ("input-streaming", "input-available") and _tool_name(part):
             raise BadRequest(f"{at}: this call of a tool has no result. Send the chat once the page has answered it.")
     return [step for step in steps if step.texts or step.calls] or steps[:1]
-
-
-def _ours(metadata: Json) -> dict[str, Json]:
-    """What the app has sent beside a call for the model's service."""
-    match metadata:
-        case {"switchboard": {"beside": dict(beside)}}:
-            return {"beside": beside}
-        case _:
-            return {}
 
 
 def _tool_name(part: Mapping[str, Json]) -> str:

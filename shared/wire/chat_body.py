@@ -5,7 +5,6 @@ azure-search-openai-demo. Unknown keys are ignored; null and the empty string co
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, repeat
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, FailFast, Field, model_validator
@@ -290,8 +289,8 @@ def _conversation_id(state: Json) -> str | None:
 def _message(index: int, message: MessageBody) -> Message:
     if message.content is None and not message.tool_calls and message.role != "assistant":
         raise BadRequest(f"messages[{index}].content should be a string.")
-    thoughts = chain([message.reasoning_content], repeat(None))
-    calls = [_call(call, thought) for call, thought in zip(message.tool_calls or (), thoughts, strict=False)]
+    made = message.tool_calls or ()
+    calls = [_call(call, None if place else message.reasoning_content) for place, call in enumerate(made)]
     text = message.content or ""
     said = without_notice(text) if message.role == "assistant" else text
     result_of = untagged(message.tool_call_id)[0] if message.tool_call_id else message.tool_call_id

@@ -101,10 +101,7 @@ def fetch_result(name: str, passages: Sequence[Passage], base_url: str) -> Recor
 
 
 def ask_result(answer: Answer, base_url: str) -> Record:
-    """Make the result of `ask`: the answer, and the sources that it cites.
-
-    Its last line says so if it was cut, or if no source supports it.
-    """
+    """Make the result of `ask`: the answer, which says if it was cut or is unsupported, and the sources it cites."""
     unsupported = _UNSUPPORTED if answer.finished.is_unsupported else ""
     whole = f"{answer.text}{notice_of(answer.finished)}{unsupported}".lstrip()
     known = {point.sourcepage for point in answer.data_points}

@@ -3,13 +3,12 @@
 Source: OpenAI API reference, `tools` and `tool_choice`, whose limits hold in all of these protocols.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from shared.chat_types import SENT_BY, Json, Message, Role, ToolCall, ToolChoice, ToolDefinition
+from shared.chat_types import SENDER_LENGTH, SENT_BY, Json, Message, Role, ToolCall, ToolChoice, ToolDefinition
 from shared.errors import BadRequest, TooLarge
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
@@ -20,8 +19,6 @@ MOST_BYTES = 128 * 1024
 """JSON of all tools together, in bytes: each model call of the answer reads them."""
 DEEPEST = 32
 """Levels of lists and objects in a JSON schema."""
-
-_TAGGED = re.compile(r"(.+)~([0-9a-f]{8})", re.DOTALL)
 
 type ToolName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 type Schema = Annotated[dict[str, Any], Field(description="JSON schema of the arguments, which are an object.")]
@@ -109,8 +106,8 @@ def tagged(call: ToolCall) -> str:
 
 def untagged(call_id: str) -> tuple[str, str]:
     """Return the id of a call that a caller sends back, and the name of its service; empty: it has none."""
-    found = _TAGGED.fullmatch(call_id)
-    return (found[1], found[2]) if found else (call_id, "")
+    own, _, sent_by = call_id.rpartition("~")
+    return (own, sent_by) if own and len(sent_by) == SENDER_LENGTH else (call_id, "")
 
 
 def refuse_other_kinds(tools: Json) -> None:

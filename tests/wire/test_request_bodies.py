@@ -170,7 +170,7 @@ def test_an_echoed_tool_call_comes_through() -> None:
 @pytest.mark.parametrize("protocol", ["openai", "azure-openai", "ai-sdk"])
 def test_what_came_with_a_call_comes_back_for_the_service_that_sent_it(protocol: str) -> None:
     if protocol == "ai-sdk":
-        metadata: Json = {"switchboard": {"beside": BESIDE}}
+        metadata: Json = {"switchboard": BESIDE}
         part = {"type": "tool-f", "toolCallId": "c1", "input": {}, "callProviderMetadata": metadata}
         answer = {"role": "assistant", "parts": [part | {"state": "output-available", "output": "found"}]}
         said: list[Any] = [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}, answer]
