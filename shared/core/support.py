@@ -21,8 +21,8 @@ _DECIMALS = re.compile(r"[.,](\d{1,2})\Z")
 _LARGEST_IN_WORDS = 12
 """Figures up to it may be words in the source: nothing is marked for them."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_STEM = 5
-"""Letters of a word that count: the rest may be an ending."""
+_STEM, _FEWEST = 5, 3
+"""Letters of a word that count, as the rest may be an ending; words of the shortest answer that states something."""
 _LEAST_IN_COMMON, _LEAST_SUPPORT = 0.25, 0.5
 """Shares of an answer's words that a passage with its figures has, and that one has which supports it without them."""
 _DENIES = re.compile(
@@ -60,7 +60,7 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
         return names.pop() if len(names) == 1 else "", False
     if cites or large:
         return "", bool(large) and not any(large & has for _, has, _ in found)
-    is_claim = bool(words) and not _DENIES.search(text)
+    is_claim = len(words) >= _FEWEST and not _DENIES.search(text)
     return "", is_claim and all(_share(words, said) < _LEAST_SUPPORT for _, said in passages)
 
 

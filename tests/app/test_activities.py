@@ -275,13 +275,13 @@ async def test_a_killed_app_answers_once_when_it_is_back(
         first.process.kill()
         await asyncio.to_thread(first.wait)
     await age(FolderObjects(tmp_path / "batches"))  # the dead host's claims
-    openai.reply("It pays 80 %.")
-    openai.reply("It pays 80 %.")
+    openai.reply("It pays well.")
+    openai.reply("It pays well.")
     async with hosted(tmp_path, env) as host:
         for activity in asked:
             assert await post(http, host, service, activity) == (202, None)
             (message,) = await service.finals(1, activity["conversation"]["id"])
-            assert message.activity["text"] == "It pays 80 %."
+            assert message.activity["text"] == "It pays well."
     assert len(service.messages) == len(asked)
 
 
@@ -324,7 +324,7 @@ async def test_a_slow_answer_outlives_its_stream_and_is_sent_when_the_connector_
         await service.until(lambda: slow.activity["text"] == "It pays all.")
         assert (slow.edits, len(service.messages)) == (2, 1)
         service.begin_anew()
-        openai.reply("It pays 80 %.")
+        openai.reply("It pays well.")
         service.refusals.append(refuse)
         assert await post(http, host, service, service.message(QUESTION)) == (202, None)
         await asyncio.to_thread(host.wait_for, "a run was interrupted")
@@ -332,4 +332,4 @@ async def test_a_slow_answer_outlives_its_stream_and_is_sent_when_the_connector_
         (message,) = await service.finals(1)
     finally:
         await asyncio.to_thread(host.stop)
-    assert message.activity["text"] == "It pays 80 %."
+    assert message.activity["text"] == "It pays well."

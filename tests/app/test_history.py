@@ -252,11 +252,11 @@ async def test_a_turn_is_recorded_in_the_conversation_that_it_names(
 ) -> None:
     chat = await chats.start()
     path, named = naming(chat)[way]
-    openai.reply("It pays", " 80 % 🦷.")
+    openai.reply("It pays", " well 🦷.")
     assert "🦷" in await ask(host, http, path, **named)
     question, answer = await chats.messages(chat)
     assert (question["role"], question["content"]) == ("user", "How much for dental care?")
-    assert (answer["role"], answer["content"]) == ("assistant", "It pays 80 % 🦷.")
+    assert (answer["role"], answer["content"]) == ("assistant", "It pays well 🦷.")
     assert question["timestamp"] <= answer["timestamp"]
     assert "finishReason" not in answer
 
