@@ -48,7 +48,7 @@ def addressed(activity: Activity, record: Record) -> Record:
             "textFormat": "markdown",
             "from": msgspec.to_builtins(activity.recipient),
             "recipient": msgspec.to_builtins(activity.sender),
-            "conversation": {"id": activity.conversation.id},
+            "conversation": msgspec.to_builtins(activity.conversation),
             "channelId": activity.channel_id,
             "serviceUrl": activity.service_url,
             "replyToId": activity.id,

@@ -238,6 +238,8 @@ class BotService(LocalServer):
 
     def _stream(self, conversation: str, activity: dict[str, Any], info: dict[str, Any]) -> web.Response:
         kind = info.get("streamType")
+        if activity["conversation"].get("conversationType") != "personal":  # as Microsoft 365 Agents Playground has it
+            return refusal(405, "MethodNotAllowed", "Streaming is for personal chats.")
         if conversation == self.group:
             return refusal(403, _NO_STREAM, "Content stream is not allowed")
         if not activity.get("text"):
