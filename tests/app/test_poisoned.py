@@ -64,7 +64,8 @@ BESIDE = {"context", "citations", "data_points", "thoughts", "metadata", "Metada
     "sources",
 }
 """Keys of what is shown elsewhere, such as sources."""
-KNOWN = {"forms.example", "127.0.0.1"}
+KNOWN = {"forms.example", "127.0.0.1", *DOCUMENTS}
+"""The last are sources, which the app may name, and whose names look like hosts to some clients."""
 REFUSED = re.compile("content_?filter|safety check (stopped|refused)", re.IGNORECASE)
 """How each wire says that an answer was stopped."""
 RESULTS = (
