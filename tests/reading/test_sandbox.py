@@ -384,6 +384,6 @@ def test_a_reader_cannot_open_files_or_connections_nor_take_more_memory() -> Non
 async def test_splitting_is_done_by_a_reader_within_its_limits() -> None:
     with pytest.raises(ReadLimitError, match="takes too long"):
         await Sandbox(readers=1, memory=512 * MEBIBYTE, seconds=0.001).split("a.md", ["One. " * 200_000], 10_000)
-    with pytest.raises(ReadLimitError, match="too much (memory|text)"):
+    with pytest.raises(ReadLimitError, match=r"too much (memory|text)"):
         await Sandbox(readers=1, memory=1, seconds=60).split("a.md", ["One."], 10_000)
     assert (await SANDBOX.split("a.md", ["# One\n\nTwo."], 10, terms=True)).title == "One"
