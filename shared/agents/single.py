@@ -16,7 +16,7 @@ from shared.agents.definitions import AgentDefinition
 from shared.agents.gate import Paused
 from shared.agents.instructions import single_instructions
 from shared.agents.lane import Lane
-from shared.agents.toolbox import Toolbox, approved, call_services, cause_of, tools_of
+from shared.agents.toolbox import Toolbox, call_services, cause_of, tools_of
 from shared.chat_models import ModelEvent, ModelFinished, ModelText, Room
 from shared.chat_types import ChatRequest, Passage, RequestContext, ToolCall
 from shared.citations import citable_in
@@ -54,8 +54,8 @@ async def run_agent(
             if shown := answering.take(event):
                 yield shown
     for event in answering.end(turn.compared()):
-        if isinstance(event, events.Finished) and (done := approved(turn.toolbox)):
-            yield events.ThoughtsAdded(done)
+        if isinstance(event, events.Finished) and (done := turn.toolbox.done):  # after the text that says it: checked
+            yield events.ThoughtsAdded(tuple(events.Thought("Approved call", sentence) for sentence in done))
         if turn.opened and isinstance(event, events.Finished):
             yield events.ConsentAsked(turn.opened)
         yield event

@@ -222,11 +222,6 @@ def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:
     return result.thoughts or (Thought(f"Tool: {call.tool.title}", call.input),)
 
 
-def approved(toolbox: Toolbox) -> tuple[Thought, ...]:
-    """Make thoughts of what was done. They go out behind the text that says the same, which is checked."""
-    return tuple(Thought("Approved call", sentence) for sentence in toolbox.done)
-
-
 def cause_of(error: Exception) -> Exception:
     """The error that an agent failed with, taken out of the exception that carried it through the framework."""
     return error.__cause__ if isinstance(error, MiddlewareFailure) and isinstance(error.__cause__, Exception) else error

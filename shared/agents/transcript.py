@@ -8,7 +8,7 @@ from typing import assert_never
 from shared.agents.chat_client import AgentOutput
 from shared.agents.definitions import Agents, Pattern
 from shared.agents.instructions import DONE
-from shared.agents.toolbox import Toolbox, approved
+from shared.agents.toolbox import Toolbox
 from shared.chat_types import Passage
 from shared.citations import with_exact_names
 from shared.core.answering import final_reason, unverified
@@ -183,7 +183,8 @@ class TeamTranscript:
     def _message(self, result: AgentResult, text: str, handoffs: list[Thought]) -> AgentMessage:
         error, output, toolbox = result.error, result.output, result.toolbox
         in_order = self._team.pattern is Pattern.CONCURRENT
-        thoughts = [*handoffs, *toolbox.thoughts, *approved(toolbox)]
+        done = [Thought("Approved call", sentence) for sentence in toolbox.done]
+        thoughts = [*handoffs, *toolbox.thoughts, *done]
         if output.is_cut_off and not error:
             thoughts.append(Thought("Out of time", f"{result.agent} was cut off: AGENTS_DEADLINE_SECONDS is short."))
         if reasoning := "" if error else AnswerLinks(self._links).whole("".join(output.reasoning)):
