@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import errors
-from shared.budgets.standing import MINUTE, STEP_SECONDS, STEPS
 from shared.chat_types import ChatRequest
 from shared.events import Failed
 from shared.web.responses import json_response
@@ -37,9 +36,8 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
     return response
 
 
-_LONGEST_WAIT, _SHORT_WAIT = STEPS * STEP_SECONDS, 5
-"""Seconds: the longest wait that is named, which is that of a limit a minute, with a minute, and the longest that
-clients shall wait without a word to their users."""
+_LONGEST_WAIT, _SHORT_WAIT = 60, 5
+"""Seconds: the longest that is asked for, and the longest that clients shall wait without a word to their users."""
 _PATIENT = ("core-rest-pipeline/", "ts-http-runtime/")
 """In `User-Agent`: what waits as long as it is asked to, three times, before it shows an error (AI Chat Protocol)."""
 
@@ -58,7 +56,7 @@ def _waits(error: errors.SwitchboardError, request: Request) -> dict[str, str]:
     is_obeyed = seconds <= _LONGEST_WAIT and not any(name in agent for name in _PATIENT)
     repeats = is_limit and seconds <= _SHORT_WAIT
     return {
-        **({"retry-after": str(min(seconds, MINUTE))} if is_obeyed else {}),
+        **({"retry-after": str(seconds)} if is_obeyed else {}),
         **({} if repeats else {"x-should-retry": "false"}),  # OpenAI's SDKs for Python and npm
     }
 

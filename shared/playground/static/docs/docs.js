@@ -66,7 +66,7 @@ function complete(element) {
   url: apiUrl("/openapi.json"),
   dom_id: "#routes",
   deepLinking: true,
-  docExpansion: "list",
+  docExpansion: "none", // of a longer list only what is in view would be drawn, without the headings above it
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   filter: true,
