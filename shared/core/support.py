@@ -13,8 +13,8 @@ from shared.citations import citations_in
 FOUND = "\n\n*(Source found by the app: [{name}])*"
 """Added to the text of an answer without a citation."""
 
-_LONGEST = 20_000
-"""Characters of an answer that are compared."""
+_LONGEST, _LATEST = 20_000, 10
+"""Characters of a message, and messages before an answer, that are compared: more would hold other requests."""
 _NUMBERING = re.compile(r"^\s{0,9}\d{1,3}[.)]\s", re.MULTILINE)
 _FIGURE = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 _DECIMALS = re.compile(r"[.,](\d{1,2})\Z")
@@ -53,7 +53,7 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
     words, large = _words(text), {figure for figure in figures if float(figure) > _LARGEST_IN_WORDS}
     passages = [(one.sourcepage, f"{one.whole}\n{one.title}\n{' '.join(one.headings)}") for one in sources]
     passages += [("", "\n".join(map(str, one.files))) for one in asked if one.files]
-    passages += [("", one.content) for one in asked if one.role is not Role.USER]
+    passages += [("", one.content[:_LONGEST]) for one in asked[-_LATEST:] if one.role is not Role.USER]
     found = [(name, _figures(said), said) for name, said in passages]
     if figures and not cites and any(figures <= has for _, has, _ in found):
         names = {name for name, has, said in found if figures <= has and _share(words, said) >= _LEAST_IN_COMMON}
