@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 import pytest
@@ -270,6 +271,28 @@ async def test_pages_that_are_loaded_again_in_mid_answer_show_the_whole_of_it(
     assert text_of(step) == "80 % of dental care [plan.pdf#page=3]."
     assert step["other"] == step["messages"]
     assert len(openai.chats) == 1
+
+
+async def test_a_kept_answer_that_is_stopped_does_not_come_back_after_a_reload(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    """As a page does: its *Stop* closes the stream, which the answer outlives, and says so to the app."""
+    before = len(openai.requests)
+    openai.reply("Half", asyncio.Event())
+    body = {"id": str(uuid4()), "messages": [{"id": "1", **ASKED}], "resumable": True}
+    kept = f"{url_of(app)}/{body['id']}/stream"
+    async with http.post(url_of(app), json=body) as response:
+        while b'"Half"' not in await response.content.readline():
+            assert not response.content.at_eof()
+    async with http.get(kept) as response:
+        assert response.status == 200
+    async with http.delete(kept) as response:
+        assert response.status == 204
+    asked = await openai.request_number(before + 1)
+    async with asyncio.timeout(60):
+        await asked.disconnected.wait()
+    async with http.get(kept) as response:
+        assert response.status == 204
 
 
 @asynccontextmanager
