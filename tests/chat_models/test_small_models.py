@@ -54,14 +54,6 @@ async def test_sources_history_and_answer_fit_the_window_that_a_server_tells(lis
         assert service.chats[-1].body["max_tokens"] == 1_024
 
 
-async def test_the_window_of_a_model_that_is_being_loaded_is_waited_for() -> None:
-    loading: Json = {"message": "Loading model", "type": "unavailable_error", "code": 503}
-    async with OpenAIStandIn() as service, model_of(connection_to(service)) as model:
-        service.fail(503, error=loading, on="/models")
-        served(service, json.loads(json.dumps(LLAMA_CPP)))
-        assert (await model.room()).sources < 2_500
-
-
 async def test_what_the_operator_sets_holds_whatever_the_server_tells() -> None:
     async with OpenAIStandIn() as service:
         served(service, json.loads(json.dumps(VLLM).replace("NAME", service.model)))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from math import inf, log
 from typing import TYPE_CHECKING, Self
@@ -21,8 +22,6 @@ _REST_SECONDS, _LONGEST_REST_SECONDS = 10.0, 300.0
 """How long an endpoint rests after a fault that names no time; doubled with each further one, up to the second."""
 LEAST_PATIENCE_SECONDS = 10.0
 """Least time to wait for a piece of an answer before the endpoint counts as one that hangs."""
-_LOADING_LOOKS = 60
-"""How often a model that is being loaded is asked for its window, once a second."""
 OF_THE_REQUEST = frozenset({Reason.FILTERED, Reason.TOO_LONG, Reason.OVERRIDE, Reason.NOT_ACCEPTED})
 """Faults of the request itself: another endpoint would refuse it too."""
 
@@ -109,21 +108,13 @@ class Endpoint:
         return None
 
     async def window(self, model: ServedModel) -> "Window | None":
-        """Ask what the model reads and writes together; None: the service does not say it, or cannot be asked now.
-
-        A model that is being loaded is waited for, since a prompt that is made before may be too long for it.
-        """
+        """Ask what the model reads and writes together; None: the service does not say it, or cannot be asked now."""
         sender = await self.opened()
         from shared.outbound.openai_service.errors import SDK
         from shared.outbound.openai_service.window import window_of
 
-        for _ in range(_LOADING_LOOKS):
-            try:
-                return await window_of(sender, self.connection.base_url, model.name, self._timeouts.check)
-            except SDK.raises as error:
-                if SDK.fault_of(error).reason is not Reason.LOADING:
-                    break
-            await asyncio.sleep(1)
+        with suppress(*SDK.raises):
+            return await window_of(sender, self.connection.base_url, model.name, self._timeouts.check)
         return None
 
     async def explained(self, fault: Fault, model: ServedModel) -> Fault:
