@@ -54,6 +54,14 @@ async def test_sources_history_and_answer_fit_the_window_that_a_server_tells(lis
         assert service.chats[-1].body["max_tokens"] == 1_024
 
 
+async def test_a_model_that_is_being_loaded_gets_a_short_prompt_and_is_asked_again_for_its_window() -> None:
+    async with OpenAIStandIn() as service, model_of(connection_to(service)) as model:
+        loading: Json = {"message": "Loading model", "type": "unavailable_error", "code": 503}
+        service.fail(503, error=loading, on="/models")
+        assert (await model.room()).sources < 1_500
+        assert (await model.check()).facts["window"] == 4_096
+
+
 async def test_what_the_operator_sets_holds_whatever_the_server_tells() -> None:
     async with OpenAIStandIn() as service:
         served(service, json.loads(json.dumps(VLLM).replace("NAME", service.model)))

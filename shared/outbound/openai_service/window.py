@@ -20,7 +20,9 @@ from shared.outbound.openai_service.sender import Refused, Sender, decoded
 _NAMED = ("max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length")
 """Keys of a model's entry in lists, those of what is served before those of what the model could read."""
 _NOT_LOADED = 4_096
-"""What Ollama serves, unless the model's file or its `OLLAMA_CONTEXT_LENGTH` say otherwise. It cuts longer prompts."""
+"""What Ollama serves, unless the model's file or its `OLLAMA_CONTEXT_LENGTH` say otherwise. It cuts longer prompts.
+
+Of other servers it is assumed while they load their model."""
 _CONTEXT = re.compile(r"^num_ctx\s+(\d+)$", re.MULTILINE)
 
 
@@ -34,25 +36,32 @@ class Window(msgspec.Struct, frozen=True):
 
 
 async def window_of(sender: Sender, base_url: str, model: str, seconds: float) -> Window | None:
-    """Ask for the window of a model; None: the service does not say it.
+    """Ask for the window of a model; None: the service does not say it. While it loads, a small one is assumed.
 
     Raises:
-        ServiceFault, aiohttp.ClientError, TimeoutError: it is not there, or not ready.
+        ServiceFault, aiohttp.ClientError, TimeoutError: it is not there.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
-    async with asyncio.timeout(seconds):
-        entry = _entry(await _get(sender, "/models"), "data", model)
-        if "meta" in entry:
-            served = _object(await _get(sender, f"{root}/props")).get("default_generation_settings")
-            return _read(_object(served), "n_ctx") or _read(_object(entry["meta"]), "n_ctx")
-        if found := _read(entry, *_NAMED):
-            return found
-        if found := _read(_entry(await _get(sender, f"{root}/api/v0/models"), "data", model), *_NAMED):
-            return found
-        loaded = _object(await _get(sender, f"{root}/api/ps"))
-        return _read(_entry(loaded, "models", model), *_NAMED) or (
-            await _not_loaded(sender, root, model) if "models" in loaded else None
-        )
+    try:
+        async with asyncio.timeout(seconds):
+            return await _said(sender, root, model)
+    except Refused:
+        return Window(_NOT_LOADED, is_lasting=False)
+
+
+async def _said(sender: Sender, root: str, model: str) -> Window | None:
+    entry = _entry(await _get(sender, "/models"), "data", model)
+    if "meta" in entry:
+        served = _object(await _get(sender, f"{root}/props")).get("default_generation_settings")
+        return _read(_object(served), "n_ctx") or _read(_object(entry["meta"]), "n_ctx")
+    if found := _read(entry, *_NAMED):
+        return found
+    if found := _read(_entry(await _get(sender, f"{root}/api/v0/models"), "data", model), *_NAMED):
+        return found
+    loaded = _object(await _get(sender, f"{root}/api/ps"))
+    return _read(_entry(loaded, "models", model), *_NAMED) or (
+        await _not_loaded(sender, root, model) if "models" in loaded else None
+    )
 
 
 async def _not_loaded(sender: Sender, root: str, model: str) -> Window | None:
