@@ -46,12 +46,11 @@ All are environment variables, and none has to be set; an empty one counts as le
 `Values` of `local.settings.json` too (copy `local.settings.sample.json`), and the environment wins. In Azure they are
 application settings of the Function App; [deploy.md](deploy.md) sets them. Times are in seconds.
 
-Where an Azure service has no key here, the app signs in with its managed identity; `AZURE_CLIENT_ID`, a variable of
-Azure's SDKs, selects a user-assigned one. On a laptop it uses the account of `az login`. Both need the same
-[roles](deploy.md#who-may-do-what).
+Where an Azure service has no key here, the app signs in with its managed identity (`AZURE_CLIENT_ID` selects a
+user-assigned one), on a laptop with the account of `az login`. Both need the same [roles](deploy.md#who-may-do-what).
 
-The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing. A
-name that is nearly that of a setting stops `make run`. Defaults are in brackets.
+The app reads them once. `make run`, `GET /api/health` and callers get an error that names what is wrong or missing.
+Defaults are in brackets.
 """
 
 SECTIONS = {

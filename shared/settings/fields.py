@@ -151,8 +151,7 @@ class SettingsFields(_Fields):
     azure_openai_embedding_deployment: str | None = None
     """The deployment that makes vectors. Absent: no vector search."""
     azure_openai_api_key: _Key | None = None
-    """Key of the resource; of several one for all, or as many, with commas. Absent: managed identity, or the local
-    sign-in."""
+    """Key of the resource; of several one for all, or as many, with commas."""
     chat_default_protocol: str = "ai-chat"
     """The protocol of a request on a bare route whose body selects none."""
     errors_as_messages: _TellingInMessages = ("semantic-kernel",)
@@ -160,10 +159,10 @@ class SettingsFields(_Fields):
     `semantic-kernel` for ChatUI, `ag-ui` for CopilotKit's chat, both with a comma, or `none`. Absent:
     `semantic-kernel`."""
     public_url: _PublicUrl | None = None
-    """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in answers:
-    behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one that the
-    request was sent to. If it is set, and a browser can open documents without a token (`AUTH_MODE` `none` or
-    `easy-auth`), citations in `semantic-kernel` are Markdown links, which ChatUI shows."""
+    """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in
+    answers: behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one
+    that the request was sent to. If it is set, and a browser can open documents without a token (`AUTH_MODE` `none`
+    or `easy-auth`), citations in `semantic-kernel` are Markdown links."""
     playground: Literal["on", "chat", "off"] | None = None
     """Whether `GET /api` is a page to ask from: `chat` for readers, `on` as a workbench, which also shows how answers
     come about. Absent: `on`, in Azure `off`. Callers sign in there as everywhere."""
@@ -171,18 +170,16 @@ class SettingsFields(_Fields):
     """What the organisation says on that page, as YAML (docs/playground.md): its name, logo, colour and texts."""
     documents_writers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
-    callers, or ids of groups and names of API keys, with commas. Absent: all where the app runs on the local host and
-    nobody signs in, else nobody."""
+    callers, or ids of groups and names of API keys, with commas. Absent: all on the local host where nobody signs in,
+    else nobody."""
     approvers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
-    """Who may decide about calls of tools that others have asked for (`/api/approvals`): `nobody`, or ids of groups and
-    names of API keys, with commas. They see the call and who asked, and nothing else of the chat. Absent: nobody; who
-    asked decides."""
+    """Who may decide about calls of tools that others have asked for (`/api/approvals`), as above but not `all`.
+    Absent: nobody; who asked decides."""
     feedback_readers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
-    """Who may read what callers say of answers (`GET /api/feedback`): `nobody`, `all` callers, or ids of groups and
-    names of API keys, with commas. Absent: nobody."""
+    """Who may read what callers say of answers (`GET /api/feedback`), as for `DOCUMENTS_WRITERS`. Absent: nobody."""
     operators: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
-    """Who may list, stop and try again the kept runs of all (`/api/runs`): `nobody`, `all` callers, or ids of groups
-    and names of API keys, with commas. They see who asked and how a run stands, nothing of the chat. Absent: nobody."""
+    """Who may list, stop and try again the kept runs of all (`/api/runs`), as for `DOCUMENTS_WRITERS`. Absent:
+    nobody."""
     user_uploads: Literal["on", "off"] | None = None
     """Whether people may add documents that only they see. Absent: `on` where callers sign in (API keys included) and
     the app writes the index, else `off`."""
@@ -191,18 +188,16 @@ class SettingsFields(_Fields):
     chat_vision: bool = True
     """Whether the model sees images. False: requests with images are refused with a sentence."""
     chat_deadline_seconds: float = Field(default=210, gt=0, le=1800)
-    """How long an answer may take that a request waits for, kept or not. Azure cuts an HTTP response that stays idle
-    for 230 seconds: streams say something every 15, but a whole answer that may take longer, of a team too, has to be
-    told later."""
+    """How long an answer may take that a request waits for. Azure cuts an HTTP response that stays idle for 230
+    seconds: streams say something every 15, but a whole answer that may take longer has to be told later."""
     chat_max_tokens: int = Field(default=4096, ge=1, le=1_000_000)
     """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
     is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
     minute at each call."""
     chat_source_tokens: int | None = Field(default=None, ge=500, le=1_000_000)
-    """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say how
-    many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small. Lower
-    it for a model that reads slowly. The whole prompt of a model call may have 88,000 more, and 100,000 at least; a
-    longer one is a 413."""
+    """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say
+    how many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small.
+    Lower it for a model that reads slowly."""
     chat_caller_prompts: bool | None = None
     """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
     requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""
@@ -217,9 +212,9 @@ class SettingsFields(_Fields):
     """How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up after 30
     seconds."""
     batch_backend: Literal["folder", "queue", "off"] | None = None
-    """Where answers are kept that outlive their request (docs/protocols.md, Runs): `folder`, in this process and
-    `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere. Absent: `queue` if that storage
-    is set, else `folder`."""
+    """Where answers are kept that outlive their request ([runs](protocols.md#runs)): `folder`, in this process and
+    `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere. Absent: `queue` if that
+    storage is set, else `folder`."""
     chat_runs: Literal["asked", "always"] = "asked"
     """Which answers are kept while they are made, so that they outlive their request and can be read again: those
     whose request asks for it, or all."""
@@ -253,31 +248,29 @@ class SettingsFields(_Fields):
     """What to do when the safety service cannot be reached, does not answer in time or gives an invalid answer. Absent:
     `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""
     rai_without_model: Literal["block", "allow"] = "block"
-    """What to do when the RAI service has no model for any task of its policy (`NoModel`), and so looked for nothing:
-    `block` makes that a fault of the service."""
+    """What to do when the RAI service has no model for any task of its policy (`NoModel`): `block` makes that a
+    fault of the service."""
     rai_timeout_seconds: float = Field(default=10, gt=0, le=120)
     """How long to wait for a result of the safety service."""
     shields: Literal["off", "on"] = "off"
-    """Prompt Shields: whether Azure AI Content Safety looks for orders to the model in questions, files, sources and
-    results of tools, whatever `RAI_MODE` and `RAI_BACKEND` are. What has some is withheld; with `RAI_MODE=annotate` it
-    is only reported."""
+    """Prompt Shields: whether Azure AI Content Safety looks for [orders to the model](safety.md#prompt-shields),
+    whatever `RAI_MODE` and `RAI_BACKEND` are."""
     content_safety_endpoint: _Url | None = None
     """Azure AI Content Safety, such as `https://contoso.cognitiveservices.azure.com`, for
     `RAI_BACKEND=content-safety` and `SHIELDS`."""
     content_safety_api_key: _Key | None = None
-    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    """Key of that resource."""
     link_hosts: str | None = Field(
         default=None, pattern=r"^(\*\.)?[A-Za-z0-9.-]{1,253}( *, *(\*\.)?[A-Za-z0-9.-]{1,253})*$"
     )
-    """Hosts to which every answer may link, such as `intranet.contoso.com, *.contoso.com`. Other links stay where the
-    question has the host, or a source the address; images never do."""
+    """Hosts to which [every answer may link](safety.md#links-and-images-of-an-answer), such as
+    `intranet.contoso.com, *.contoso.com`."""
     azure_search_endpoint: _Url | None = None
     """Azure AI Search, such as `https://contoso.search.windows.net`. Absent: the built-in index."""
     azure_search_index: str | None = None
     """The index to search and to write to."""
     azure_search_api_key: _Key | None = None
-    """Key of the service: a query key is enough to search, an admin key writes too. Absent: managed identity, or the
-    local sign-in."""
+    """Key of the service: a query key is enough to search, an admin key writes too."""
     azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
         default_factory=dict[str, str]
     )
@@ -287,11 +280,11 @@ class SettingsFields(_Fields):
     """Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: images are not
     searched."""
     azure_vision_api_key: _Key | None = None
-    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    """Key of that resource."""
     document_intelligence_endpoint: _Url | None = None
     """Azure AI Document Intelligence, which reads scanned pages. Absent: scanned pages have no text."""
     document_intelligence_api_key: _Key | None = None
-    """Key of that resource. Absent: managed identity, or the local sign-in."""
+    """Key of that resource."""
     ocr: Literal["off", "local"] = "off"
     """`local`: scanned pages are read on this machine, without Azure, by the packages that `make setup OCR=local`
     installs. `off`: only by Document Intelligence, where there is one."""
@@ -327,9 +320,9 @@ class SettingsFields(_Fields):
     """Where Azure Bot Service says with which keys it signs; in Azure Government
     `https://login.botframework.azure.us/v1/.well-known/openidconfiguration`."""
     access_control: Literal["on-request", "enforced", "enforced-or-open"] = "on-request"
-    """When callers see only the documents that name them or one of their groups: if a request asks for it with a
-    security filter, or always. With `enforced-or-open` they also see documents that name nobody, or `all`. Both need an
-    `AUTH_MODE` in which callers sign in."""
+    """When callers see only the documents that [name them or one of their groups](security.md#what-a-caller-sees):
+    if a request asks for it with a security filter, or always; with `enforced-or-open` also documents that name
+    nobody, or `all`. Both need an `AUTH_MODE` in which callers sign in."""
     limit_caller_requests_per_minute: int = Field(default=0, ge=0)
     """How many requests a caller may send in a minute. 0: no limit."""
     limit_caller_tokens_per_day: int = Field(default=0, ge=0)
@@ -337,8 +330,7 @@ class SettingsFields(_Fields):
     limit_caller_runs: int = Field(default=0, ge=0)
     """How many kept answers (runs) a caller may have in progress. 0: no limit."""
     limit_caller_kept_megabytes: int = Field(default=0, ge=0)
-    """How many megabytes are kept of a caller's runs in 24 hours: their requests with files, and the longest
-    answer three times. 0: no limit."""
+    """How many megabytes are [kept of a caller's runs](security.md#what-callers-may-use) in 24 hours. 0: no limit."""
     limit_caller_documents: int = Field(default=100, ge=1, le=1_000)
     """How many documents of their own a caller may have (`USER_UPLOADS`), with at most 100 MB and 5,000 pages
     together."""
@@ -347,12 +339,12 @@ class SettingsFields(_Fields):
     limit_tokens_per_day: int = Field(default=0, ge=0)
     """How many tokens the model may read and write in a day (UTC). 0: no limit."""
     limit_backend: Literal["memory", "azure-table"] = "memory"
-    """Where requests and tokens are counted: by each instance for itself, or by all of them, which tell each other
-    through Azure Table Storage within seconds."""
+    """Where requests and tokens are counted: by each instance for itself, or by all of them together through Azure
+    Table Storage."""
     client_address_header: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]{1,100}$")
-    """The header whose last entry is the address of a caller who does not sign in, such as `X-Azure-SocketIP` behind
-    Azure Front Door. Name only one that what is in front of the app writes, and that nobody can go around. Absent:
-    `X-Forwarded-For` in Azure, where the platform writes it; elsewhere the other end of the connection counts."""
+    """The header whose last entry is the address of a caller who does not sign in, such as `X-Azure-SocketIP`
+    [behind Azure Front Door](production.md#a-gateway-a-domain-a-second-region). Name only one that what is in front
+    of the app writes. Absent: `X-Forwarded-For` in Azure; elsewhere the other end of the connection counts."""
     telemetry_content: bool = False
     """Whether traces contain questions and answers."""
     applicationinsights_connection_string: SecretStr | None = None
@@ -363,11 +355,11 @@ class SettingsFields(_Fields):
     """Whether there is an [audit record](data.md#audit): of turns, calls of tools, decisions and changes, with `texts`
     also of questions and answers. It is in the app's own storage account, or else in `DATA_DIR`."""
     audit_on_error: Literal["block", "allow"] = "block"
-    """What a turn or a change does that cannot be recorded: `block` refuses it, `allow` goes on with a warning in the
-    log."""
+    """What happens to a turn or a change that cannot be recorded: `block` refuses it, `allow` goes on with a
+    warning in the log."""
     history_days: int = Field(default=0, ge=0, le=3650)
-    """After how many days without a new message a chat is deleted, and after how many an answer's record with what was
-    said of it. 0: chats are kept until somebody deletes them, as are the answers that were judged."""
+    """After how many days without a new message a chat is deleted, and after how many an answer's record with what
+    was said of it. 0: never."""
     history_backend: Literal["sqlite", "azure-table", "off"] = "sqlite"
     """Where chats are stored: in a file in `DATA_DIR`, in Azure Table Storage, or nowhere."""
     azure_web_jobs_storage: SecretStr | None = None
