@@ -25,7 +25,7 @@ param resourceGroupExists bool = false
 @description('More tags of the group and of each resource, by name.')
 param moreTags object = {}
 
-@description('Own names of resources instead of made-up ones, such as app or storage: docs/deploy.md has the list.')
+@description('Own names of resources instead of made-up ones, such as app or storage.')
 param names object = {}
 
 @description('Object ID of who deploys: may fill the index and the container. Empty: nobody is given roles.')
@@ -41,7 +41,7 @@ param principalType string = 'User'
 @description('How callers sign in. none: everyone who knows the address can use, and spend, what is deployed here.')
 param authMode string
 
-@description('API keys of callers for api-key, as `make api-key` writes them: names and hashes, no keys. Or a Key Vault reference.')
+@description('API keys of callers, as `make api-key` writes them: names and hashes. Or a Key Vault reference.')
 param apiKeys string = ''
 
 @description('Client id of the app registration that callers sign in to, for easy-auth and bearer.')
@@ -58,7 +58,7 @@ param authTenantId string = ''
 param accessControl string = 'on-request'
 
 @allowed(['on', 'chat', 'off'])
-@description('Whether the app serves a page to ask from at /api: chat for readers, on for the workbench. Callers sign in there as everywhere.')
+@description('Whether the app serves a page to ask from at /api: chat for readers, on for the workbench.')
 param playground string = 'off'
 
 @description('Origins of web pages that may call, with commas: https://chat.contoso.com,https://localhost:5173')
@@ -68,7 +68,7 @@ param corsOrigins string = ''
 
 @minValue(0)
 @maxValue(100000)
-@description('How many people the app is for: sets what is not chosen of limits, capacities, replicas and instances, as docs/deploy.md has it. 0: a trial.')
+@description('How many people the app is for: sets what is not chosen of limits, capacities, replicas and instances. 0: a trial.')
 param people int = 0
 
 @minValue(-1)
@@ -80,11 +80,11 @@ param callerRequestsPerMinute int = -1
 param callerTokensPerDay int = -1
 
 @minValue(-1)
-@description('How many requests all callers together may send in a minute. 0: no limit. -1: 600, or by DEPLOY_PEOPLE.')
+@description('How many requests all callers may send in a minute. 0: no limit. -1: 600, or by DEPLOY_PEOPLE.')
 param requestsPerMinute int = -1
 
 @minValue(-1)
-@description('How many tokens the model may read and write for all callers together in a day (UTC). 0: no limit. -1: 5,000,000, or by DEPLOY_PEOPLE.')
+@description('How many tokens the model may read and write in a day (UTC). 0: no limit. -1: 5,000,000, or by DEPLOY_PEOPLE.')
 param tokensPerDay int = -1
 
 // --- The model -------------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ param existingOpenAiResourceGroup string = ''
 param openAiLocation string = ''
 
 @allowed(['AIServices', 'OpenAI'])
-@description('Kind of a new resource: Microsoft Foundry, which has all of Azure OpenAI, or the earlier kind, where Azure refuses to change one that exists.')
+@description('Kind of a new resource: Microsoft Foundry, or the earlier kind, where Azure refuses to change one that exists.')
 param openAiKind string = 'AIServices'
 
 @description('Name of the deployment that answers.')
@@ -127,14 +127,14 @@ param chatModelUpgrade string = 'OnceCurrentVersionExpired'
 param chatSku string = 'GlobalStandard'
 
 @minValue(0)
-@description('Its capacity: thousands of tokens a minute, or units (PTU), paid by the hour, of a provisioned kind. 0: 30 or by DEPLOY_PEOPLE, and for a provisioned kind an error.')
+@description('Its capacity: thousands of tokens a minute, or units (PTU) of a provisioned kind, which need a number. 0: 30 or by DEPLOY_PEOPLE.')
 param chatCapacity int = 0
 
 @allowed(['', 'default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 @description('How long a reasoning model may think. default: as the model does by itself.')
 param chatReasoningEffort string = 'none'
 
-@description('Name of a content filter of the resource for that deployment. Name one that was set in the portal: a deployment may reset it otherwise.')
+@description('Name of a content filter of the resource for that deployment. One that was set in the portal is lost otherwise.')
 param contentFilter string = ''
 
 @description('Name of the deployment that makes vectors.')
@@ -167,7 +167,7 @@ param embeddingCapacity int = 0
 
 // --- Search and documents --------------------------------------------------------------------------------------------
 
-@description('An Azure AI Search service that exists, instead of a new one. It has to take Entra ID tokens.')
+@description('An Azure AI Search service that exists, instead of a new one.')
 param existingSearchName string = ''
 
 @description('Its resource group.')
@@ -177,7 +177,7 @@ param existingSearchResourceGroup string = ''
 param searchLocation string = ''
 
 @allowed(['basic', 'standard', 'standard2', 'standard3', 'serverless'])
-@description('Size of the search service. serverless grows by itself (a preview of Azure in 2026), without replicas and without searchVectorizer.')
+@description('Size of the search service. serverless (a preview) grows by itself, without replicas and without searchVectorizer.')
 param searchSku string = 'basic'
 
 @minValue(0)
@@ -196,13 +196,13 @@ param semanticRanker string = 'free'
 @description('Name of the index.')
 param searchIndex string = 'documents'
 
-@description('Whether the app makes the index when the first document comes, so that nobody has to run make index.')
+@description('Whether the app makes the index when the first document comes.')
 param appMakesIndex bool = false
 
 @description('Whether the index makes the vectors of queries itself, with Azure OpenAI.')
 param searchVectorizer bool = false
 
-@description('A storage account that exists, with the documents of an existing index: they are read, never changed.')
+@description('A storage account that exists, with the documents of an existing index.')
 param existingContentStorageName string = ''
 
 @description('Its resource group.')
@@ -234,7 +234,7 @@ param visionLocation string = ''
 @description('Safety checks by Azure AI Content Safety, which is deployed unless this is off.')
 param safetyMode string = 'off'
 
-@description('Whether its Prompt Shields look for orders to the model in questions, documents and results of tools.')
+@description('Whether its Prompt Shields look for orders to the model.')
 param promptShields bool = false
 
 @description('Region of Content Safety. Empty: the same as the rest.')
@@ -243,10 +243,10 @@ param contentSafetyLocation string = ''
 // --- Storage ---------------------------------------------------------------------------------------------------------
 
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
-@description('Copies of what is in the storage account: in one building, in three zones (ZRS), or in a second region too (G). An account that exists may refuse a change.')
+@description('Copies of what is in the storage account: in one building, in three zones (ZRS), or in a second region too (G).')
 param storageRedundancy string = 'Standard_LRS'
 
-@description('The Event Grid system topic of the storage account, if it has one already, such as that of Defender for Storage. It needs a system-assigned identity.')
+@description('The Event Grid system topic that the storage account has already. It needs a system-assigned identity.')
 param existingEventTopicName string = ''
 
 // --- The network -----------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ param existingEventTopicName string = ''
 @description('Whether storage, search and the models are in a virtual network, closed to the internet.')
 param privateNetwork bool = false
 
-@description('ID of an existing subnet that the app calls from: empty, delegated to Microsoft.App/environments, in the region of the app. Empty: a network is made for privateNetwork.')
+@description('ID of an existing subnet that the app calls from: empty, delegated to Microsoft.App/environments, in the region of the app. Empty: a network is made.')
 param subnetId string = ''
 
 @description('ID of an existing subnet for private endpoints. Empty: the one called endpoints in the network of DEPLOY_SUBNET_ID.')
@@ -263,7 +263,7 @@ param endpointsSubnetId string = ''
 @description('Addresses of the network that is made, at least a /26.')
 param addressSpace string = '10.0.0.0/16'
 
-@description('Resource group of existing private DNS zones, by its name or, in another subscription, its ID; none: a policy registers the names. Empty: zones are made.')
+@description('Resource group of existing private DNS zones: its name or ID; none: a policy registers the names. Empty: zones are made.')
 param dnsZonesGroup string = ''
 
 @description('Whether existing resources, too, get a private endpoint in the network.')
@@ -272,7 +272,7 @@ param endpointsForExisting bool = false
 @description('Whether the app itself answers only in the network, by a private endpoint. azd deploy then runs in there too.')
 param appPrivate bool = false
 
-@description('Who reaches the app, with commas: ranges of addresses, service tags such as AzureFrontDoor.Backend, IDs of subnets. Empty: nothing is said of it; 0.0.0.0/0: everybody.')
+@description('Who reaches the app, with commas: ranges of addresses, service tags such as AzureFrontDoor.Backend, IDs of subnets. Empty: unchanged; 0.0.0.0/0: everybody.')
 param allowedAddresses string = ''
 
 @description('ID of the Azure Front Door profile that AzureFrontDoor.Backend stands for in DEPLOY_ALLOWED_ADDRESSES.')
@@ -282,7 +282,7 @@ param frontDoorId string = ''
 
 @minValue(0)
 @maxValue(500)
-@description('How many requests one instance takes at once. 0: what its share of a core carries, 30 with 512 MB, 100 with 2,048, 200 with 4,096.')
+@description('How many requests one instance takes at once. 0: 30 with 512 MB, 100 with 2,048, 200 with 4,096.')
 param httpConcurrency int = 0
 
 @description('Which packages are deployed beside those for chat: readers, agents, built-in, rai, with commas; or none of them.')
@@ -305,7 +305,7 @@ param alwaysReadyInstances int = 0
 param zoneRedundant bool = false
 
 @allowed(['', 'Recreate', 'RollingUpdate'])
-@description('How a deployment replaces instances: all at once, or one after the other while open answers end; not each region has the second. Empty: nothing is said of it.')
+@description('How a deployment replaces instances: all at once, or one after the other while open answers end, in some regions. Empty: unchanged.')
 param updateStrategy string = ''
 
 @description('Whether messages of the queue chat-requests are answered into the queue chat-answers.')
@@ -314,7 +314,7 @@ param chatQueues bool = false
 // --- Teams and Microsoft 365 Copilot ---------------------------------------------------------------------------------
 
 @allowed(['off', 'F0', 'S1'])
-@description('Whether a bot of Azure Bot Service is registered, with the channels of Teams and Microsoft 365 Copilot, and its pricing tier: F0 is free.')
+@description('Whether a bot of Azure Bot Service is registered (docs/teams.md), and its pricing tier: F0 is free.')
 param bot string = 'off'
 
 @minLength(1)
@@ -344,14 +344,14 @@ param alertPage string = ''
 
 @minValue(0)
 @maxValue(100)
-@description('At how many percent of its memory an instance rings. Look at MemoryWorkingSet first: Azure may count its own part too. 0: no such alert.')
+@description('At how many percent of its memory an instance rings. 0: no such alert.')
 param memoryAlertPercent int = 85
 
 @minValue(0)
-@description('How much a month may cost, in the currency of the bill: at 80 % of it, and when more is expected, an e-mail warns. 0: no budget.')
+@description('How much a month may cost, in the currency of the bill: at 80 %, and when more is expected, an e-mail warns. 0: no budget.')
 param monthlyBudget int = 0
 
-@description('First day of the month in which the budget was made, which Azure never lets change. azd keeps it; a pipeline needs it as a variable.')
+@description('First day of the month in which the budget was made. azd keeps it; a pipeline needs it as a variable.')
 param budgetStart string = ''
 
 @description('First day of this month, for a budget that is made now.')
@@ -359,7 +359,7 @@ param thisMonth string = utcNow('yyyy-MM-01')
 
 // --- Other settings --------------------------------------------------------------------------------------------------
 
-@description('Other settings of the app, as docs/settings.md has them, by name. Who may read deployments reads them: a key has to be a Key Vault reference.')
+@description('Other settings of the app (docs/settings.md) by name. A key has to be a Key Vault reference.')
 param moreSettings object = {}
 
 // --- What the number of people sets, as tools/cost.py works it out too ------------------------------------------------

@@ -1,7 +1,6 @@
-"""The pages of assistant-ui and CopilotKit: built of the code in docs/clients.md, and used as a person uses them."""
+"""The pages of assistant-ui and CopilotKit in `samples/pages`: built, and used as a person uses them."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from tests.stand_ins.local_server import LocalServer
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 FOLDER = Path(__file__).parent
-DOCUMENT = FOLDER.parents[2] / "docs" / "clients.md"
+PAGES = FOLDER.parents[2] / "samples" / "pages"
 AGENT, RUNTIME = "http://127.0.0.1:7071/api/ag-ui", "http://127.0.0.1:4000/api/copilotkit"
 """The addresses in that code."""
 NOTHING = ":not(*)"
@@ -114,7 +113,7 @@ class Pages:
 
     @asynccontextmanager
     async def opened(self, client: PageClient, url: str, *more: str) -> AsyncGenerator[Window]:
-        """Open a page in front of an app, with these components of the document beside the chat."""
+        """Open a page in front of an app, with these components of other samples beside the chat."""
         files = await self._built(client, *more)
         async with AsyncExitStack() as stack:
             addresses = {AGENT: f"{url}/ag-ui"}
@@ -143,21 +142,21 @@ class Pages:
         """Build a page unless it is built; return its files."""
         folder = self.folder / "-".join((client.package.replace("/", "-"), *more))
         if not folder.exists():
-            code = "".join(_documented(client.package, f"function {name}(") for name in ("App", *more))
+            code = "".join(_sample(client.package, f"function {name}(") for name in ("App", *more))
             beside = "".join(f"<{name} />" for name in more)
             code = code.replace("<Chat />", f"<>{beside}<Chat /></>")
             bundling = await asyncio.create_subprocess_exec(
                 NODE, FOLDER / "build.mjs", folder, stdin=asyncio.subprocess.PIPE
             )
             await bundling.communicate(f"{code}{MOUNT}".encode())
-            assert bundling.returncode == 0, f"{client.package}: its code in {DOCUMENT.name} cannot be built"
+            assert bundling.returncode == 0, f"{client.package}: its page in {PAGES.name} cannot be built"
         return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
 
 
-def _documented(*words: str) -> str:
-    """The code in the document that has these words."""
-    blocks = re.findall(r"^```jsx\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    (code,) = (block for block in blocks if all(word in block for word in words))
+def _sample(*words: str) -> str:
+    """The page that has these words."""
+    pages = [page.read_text(encoding="utf-8") for page in PAGES.glob("*.jsx")]
+    (code,) = (page for page in pages if all(word in page for word in words))
     return code
 
 
