@@ -9,6 +9,8 @@ ALLOWED = (
     ("shared/agents/definitions.py", "load_agents"),
     ("shared/guard/content_safety/service.py", "from_settings"),
     ("shared/guard/rai/client.py", "_policy"),
+    # A module that is imported late is read itself, and with it the data that it has beside it.
+    ("<frozen importlib._bootstrap>", "_call_with_frames_removed"),
     # Azure's libraries ask the operating system for its name, once per process.
     ("/platform.py", "platform"),
 )

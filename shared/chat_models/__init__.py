@@ -59,6 +59,8 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """Titles of documents that the user may see, as in `SearchResult`."""
     foreign: str | None = None
     """The language of the question if its words can hardly be found, as in `SearchResult`."""
+    is_task: bool = False
+    """Whether a front end asks for itself, such as for a title of a chat."""
     place: str = ""
     """Which call of its turn it is, for what keeps calls: by it the same call is found when the turn runs again, though
     the date or a time limit in the prompt has changed. Empty: found by all of the above."""

@@ -140,6 +140,8 @@ def ended_by(error: SwitchboardError) -> events.Finished:
     return events.Finished(error.code, content_filter_results=results)
 
 
+_PROGRAMS_LIMIT = 256
+"""Tokens up to which a limit is a program's, which looks at the reason. Pages set more for people: Dify's node 512."""
 _NOTICES = {
     "content_filter": "\n\n*(The content filter ended the answer here. Please rephrase the question.)*",
     "length": "\n\n*(The answer ends here: it reached the app's limit of length or time. Ask for the rest.)*",
@@ -154,9 +156,10 @@ def without_notice(text: str) -> str:
 def notice_of(finished: events.Finished | None, request: ChatRequest | None = None) -> str:
     """Say in the text why an answer stops amid it, since few pages show that otherwise; empty: it does not stop.
 
-    Who limits the length, wants JSON or a title, or shows progress, as our own page does, looks at the reason.
+    Who wants a short text, JSON or a title, or shows progress, as our own page does, looks at the reason.
     """
     reason = finished.reason if finished else ""
     if request and (request.form or request.is_task or request.overrides.show_progress):
         return ""
-    return "" if request and request.max_tokens and reason == "length" else _NOTICES.get(reason, "")
+    is_short = request and 0 < (request.max_tokens or 0) <= _PROGRAMS_LIMIT
+    return "" if is_short and reason == "length" else _NOTICES.get(reason, "")

@@ -120,7 +120,7 @@ async def run_task(request: ChatRequest, context: RequestContext, model: ChatMod
     prompt = task_prompt(request, fit_history(request.messages[:-1]))
     thoughts = (Thought("Original user query", request.question), _prompt_thought(prompt, ()))
     yield Retrieved((), thoughts, prompt_version=version_of(prompt[0].content))
-    call = replace(model_request(request, prompt, want_followups=False), language=None)
+    call = replace(model_request(request, prompt, want_followups=False), language=None, is_task=True)
     answering = Answering(request, KnownLinks(request, context, tuple[Passage]), tuple[str], want_followups=False)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:

@@ -8,7 +8,7 @@ MCP and the queue of requests make one answer of it.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from copy import replace
 from functools import partial
@@ -19,7 +19,16 @@ import msgspec
 from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
 from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
-from shared.events import AgentMessage, ChatEvent, Failed, Finished, Thought, ThoughtsAdded
+from shared.events import (
+    AgentMessage,
+    ChatEvent,
+    ConsentAsked,
+    Failed,
+    Finished,
+    TextDelta,
+    Thought,
+    ThoughtsAdded,
+)
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings
@@ -174,19 +183,21 @@ async def begin(
     Raises:
         SwitchboardError: it cannot begin.
     """
-    request, owner = accepted.request, owner_of(arrival.asker.caller)
+    request, owner, undone = accepted.request, owner_of(arrival.asker.caller), list[str]()
     if service.tool_servers and runs:
         if earlier := await decided(runs, request, owner, arrival.until):
             return earlier
         if arrival.keeping.acts:  # a phrase with a code that names no call is a question like any other
-            await runs.consents.withdraw(owner, request)
+            undone = await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
         raise NotFound("There is no such approval, or it is not yours to see.")
     accepted = replace(accepted, request=replace(request, decisions=()))
     problem = ""
     if runs and body:
         try:
-            return await _begin_kept(runs, accepted, arrival, body)
+            followed = await _begin_kept(runs, accepted, arrival, body)
+            read = partial(_left_undone, followed.read, undone)
+            return replace(followed, read=read) if undone and not request.form else followed
         except Unavailable as error:
             if not arrival.can_do_without_keeping:
                 raise
@@ -203,6 +214,26 @@ async def begin(
         status_within=arrival.status_within,
     )
     return Followed(encoded, partial(_unkept, turn, problem) if problem else turn.batches, turn, turn.cancel)
+
+
+async def _left_undone(
+    read: Callable[[float | None], AsyncGenerator[list[ChatEvent]]], titles: Sequence[str], heartbeat: float | None
+) -> AsyncGenerator[list[ChatEvent]]:
+    """Begin an answer with the calls that its question has left undone: a person may take a "yes" for consent."""
+    notice = f"*({', '.join(titles)}: not done, since your message did not agree to it as was asked. Ask again.)*\n\n"
+    async with aclosing(read(heartbeat)) as batches:
+        async for batch in batches:
+            place = next((place for place, event in enumerate(batch) if isinstance(event, _SHOWN)), None)
+            if notice and place is not None:
+                first, said = batch[place], TextDelta(notice)
+                is_agents = isinstance(first, AgentMessage)
+                batch[place : place + 1] = [replace(first, text=notice + first.text)] if is_agents else [said, first]
+                notice = ""
+            yield batch
+
+
+_SHOWN = TextDelta | AgentMessage | ConsentAsked | Finished
+"""Events before which, or in which, an answer's first words are."""
 
 
 async def _unkept(turn: RunningTurn, problem: str, heartbeat: float | None) -> AsyncGenerator[list[ChatEvent]]:

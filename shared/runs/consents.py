@@ -23,6 +23,7 @@ from shared.runs.approvals import (
 )
 from shared.runs.claim import read_state
 from shared.runs.journal import read_piece
+from shared.wire.consent import title_of
 
 _MOST_LOOKED_AT = 5
 """How many of the newest runs of a chat a new message may withdraw."""
@@ -107,8 +108,12 @@ class Consents:
             if after and not (after.waits or after.deleted):
                 await self._start(run_id, here=here)
 
-    async def withdraw(self, owner: str, request: ChatRequest) -> None:
-        """Stop what waits in the chat of a request: its user has gone on without a decision."""
+    async def withdraw(self, owner: str, request: ChatRequest) -> list[str]:
+        """Stop what waits in the chat of a request: its user has gone on without a decision.
+
+        Returns:
+            The titles of the calls that are left undone by that.
+        """
         waiting = list[str]()
         if chat := chat_before(request):
             names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)
@@ -122,9 +127,13 @@ class Consents:
             run_id = approval_id and await run_of(self.store, approval_id)
             if run_id and run_id not in waiting and await self._waits(run_id):
                 waiting.append(run_id)
+        undone = list[str]()
         for run_id in waiting:
             with suppress(NotFound):
+                calls = await waiting_calls(self.store, run_id)
                 await self._stop(run_id, owner)
+                undone += (title_of(call.opened) for call in calls.values())
+        return undone
 
     async def _waits(self, run_id: str) -> bool:
         state = await read_state(self.store, run_id)

@@ -80,43 +80,17 @@ class MessageBody(BodyModel):
 class OverridesBody(BodyModel):
     """Options of one request, in `context.overrides` or `context`."""
 
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="How freely the model words its answers. Default: the model's own."
-    )
-    seed: int | None = Field(
-        default=None,
-        ge=-(2**63),
-        le=2**63 - 1,
-        description="Asks the model for the same answer to the same request. Default: none.",
-    )
-    top: int | None = Field(
-        default=None,
-        ge=1,
-        le=50,
-        description="How many passages to search for. Default: as many as `CHAT_SOURCE_TOKENS` has room for.",
-    )
-    retrieval_mode: Literal["text", "vectors", "hybrid"] | None = Field(
-        default=None,
-        description="What is searched: words, meaning or both. Default: both with an embedding model, else words.",
-    )
-    include_category: str | None = Field(
-        default=None, description="Searches only this category, which is the first folder. Default: all."
-    )
-    exclude_category: str | None = Field(default=None, description="Leaves this category out. Default: none.")
-    minimum_search_score: float | None = Field(
-        default=None, allow_inf_nan=False, description="Leaves out passages that score lower. Default: none."
-    )
-    minimum_reranker_score: float | None = Field(
-        default=None,
-        allow_inf_nan=False,
-        description="Leaves out passages that the semantic ranker scores lower. Default: none.",
-    )
-    semantic_ranker: bool | None = Field(
-        default=None, description="Ranks what was found by meaning (Azure AI Search). Default: off."
-    )
-    semantic_captions: bool | None = Field(
-        default=None, description="Gives captions in place of whole passages (Azure AI Search). Default: off."
-    )
+    # `Overrides` of `shared/chat_types.py` says what each does, and tools/description/overrides.json for the documents.
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    seed: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
+    top: int | None = Field(default=None, ge=1, le=50)
+    retrieval_mode: Literal["text", "vectors", "hybrid"] | None = None
+    include_category: str | None = None
+    exclude_category: str | None = None
+    minimum_search_score: float | None = Field(default=None, allow_inf_nan=False)
+    minimum_reranker_score: float | None = Field(default=None, allow_inf_nan=False)
+    semantic_ranker: bool | None = None
+    semantic_captions: bool | None = None
     vector_fields: (
         Annotated[
             list[str],
@@ -125,53 +99,27 @@ class OverridesBody(BodyModel):
             BeforeValidator(_to_list, json_schema_input_type=list[str] | str),
         ]
         | None
-    ) = Field(default=None, description="The vector fields to search, by name. Default: all that the index has.")
-    search_text_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")
-    search_image_embeddings: bool | None = Field(default=None, description="Another spelling of `vector_fields`.")
-    use_gpt4v: bool | None = Field(
-        default=None, description="Shows images of the pages to a model that sees. Default: off."
-    )
+    ) = None
+    search_text_embeddings: bool | None = None
+    search_image_embeddings: bool | None = None
+    use_gpt4v: bool | None = None
     gpt4v_input: (
         Annotated[
             Literal["text", "textAndImages", "images"],
             BeforeValidator(_texts_to_text, json_schema_input_type=Literal["text", "texts", "textAndImages", "images"]),
         ]
         | None
-    ) = Field(default=None, description="What such a model is shown of the sources. Default: text and images.")
-    send_text_sources: bool | None = Field(default=None, description="Another spelling of `gpt4v_input`.")
-    send_image_sources: bool | None = Field(default=None, description="Another spelling of `use_gpt4v`.")
-    suggest_followup_questions: bool | None = Field(
-        default=None, description="Asks for questions that could be asked next. Default: off."
-    )
-    use_oid_security_filter: bool | None = Field(
-        default=None, description="Searches only passages that name the caller. Default: off."
-    )
-    use_groups_security_filter: bool | None = Field(
-        default=None, description="Searches only passages that name a group of the caller. Default: off."
-    )
-    prompt_template: str | None = Field(
-        default=None,
-        max_length=20_000,
-        description="Replaces the instructions of the model, or is added to them if it begins with `>>>`. "
-        "Default: the app's own.",
-    )
-    language: str | None = Field(
-        default=None,
-        pattern=r"^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}$",
-        description="The language to answer in where that of the question is not clear, as a tag such as `pt-BR`. "
-        "Default: none.",
-    )
-    resumable: bool | None = Field(
-        default=None,
-        description="Keeps the answer for a day: it goes on when its reader leaves, and can be read again. "
-        "Default: as `CHAT_RUNS` says.",
-    )
-    show_progress: bool | None = Field(
-        default=None, description="Reports what each agent does while it works, and what a refusal found; AG-UI only."
-    )
-    team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = Field(
-        default=None, description="How the team works together, for a try; only where PLAYGROUND is on."
-    )
+    ) = None
+    send_text_sources: bool | None = None
+    send_image_sources: bool | None = None
+    suggest_followup_questions: bool | None = None
+    use_oid_security_filter: bool | None = None
+    use_groups_security_filter: bool | None = None
+    prompt_template: str | None = Field(default=None, max_length=20_000)
+    language: str | None = Field(default=None, pattern=r"^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,4}$")
+    resumable: bool | None = None
+    show_progress: bool | None = None
+    team_pattern: Literal["concurrent", "sequential", "group_chat", "handoff"] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -6,6 +6,7 @@ Source: OpenAI API reference, `response_format` and `text.format`; its guide 'St
 import re
 from collections.abc import Mapping, Sequence
 from copy import replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -27,23 +28,31 @@ _MODEL_NAMES = (
 )
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
-_TASKS = (
-    "### Task:",
-    "Your task is to reflect the speaker's likely facial expression",
-    "You have been provided with a set of responses from various models",
-    "Provide a concise, 5-word-or-less title for the conversation",
-    "Analyze this conversation and provide:\n1. The detected language of the conversation",
-)
+_TASKS = tuple(msgspec.json.decode(Path(__file__).with_name("openai_tasks.json").read_bytes(), type=list[str]))
 """How prompts begin that a front end sends for itself: for titles, tags, follow-up questions and the like.
 
-Sources: Open WebUI 0.12.4, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`.
+Sources: Open WebUI 0.12.4, `config.py`, the default templates; LibreChat's agents at 28eab85b, `src/utils/title.ts`;
+NextChat at 706a18b, `app/locales`, `Store.Prompt.Topic`.
 """
+_MAKES = r"\b(?:generat|creat|writ|provid|suggest|giv|mak|summari[sz]|nam)\w*\b"
+_THE_CHAT = (
+    r"\b(?:(?:(?:our|this|the) )?user'?s? conversation|(?:our|this|the) (?:conversation|discussion)"
+    r"|(?:our|this) (?:chat|thread))\b"
+)
 _TITLE_OF_CHAT = re.compile(
-    r"\s*(?:please\s+)?(?:generate|create|write|provide|suggest|give)\b[^.\n?]{0,60}\btitle\b[^.\n?]{0,40}"
-    r"\b(?:(?:our|this|the)\s+(?:conversation|discussion)|(?:our|this)\s+(?:chat|thread))\b",
+    rf"[^\n?]{{0,80}}?{_MAKES}(?:[^\n?]{{0,80}}\btitle\b[^.\n?]{{0,40}}{_THE_CHAT}"
+    rf"|[^.\n?]{{0,20}}{_THE_CHAT}[^.\n?]{{0,40}}\b(?:title|name)\b)(?![^.:\n]*\?)",
     re.IGNORECASE,
 )
-"""How others ask for a title of a chat, such as NextChat."""
+"""How a message asks for a title of a chat, as NextChat and Chatbox do; a question about one is none."""
+_MAKES_TITLES = re.compile(
+    rf"{_MAKES}[^.\n]{{0,60}}\btitles?\b[^.\n]{{0,60}}\b(?:chat|conversation|session)s?\b"
+    r"|\b(?:chat|conversation)s?\b[^.,\n]{0,20}\btitl(?:e|es|ing)\b",
+    re.IGNORECASE,
+)
+"""What a system message says of itself that makes titles of chats, as those of LobeChat, Cherry Studio and others."""
+_ABOUT_ITSELF = 300
+"""Characters in which it says so."""
 _TITLING = re.compile(r"\btitl(?:e|es|ing)\b", re.IGNORECASE)
 _LONGEST_TITLE = 64
 """Tokens: who wants no more of an answer, by a system message that speaks of a title, wants a title (chat-ui)."""
@@ -153,7 +162,8 @@ def _is_task(request: ChatRequest, body: Mapping[str, Json]) -> bool:
     )
     most = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("max_output_tokens")
     is_short = isinstance(most, int) and most <= _LONGEST_TITLE
-    wants_title = is_short and first.role is Role.SYSTEM and _TITLING.search(first.content) is not None
+    told = first.content if first.role is Role.SYSTEM else ""
+    wants_title = bool(is_short and _TITLING.search(told)) or bool(_MAKES_TITLES.search(told[:_ABOUT_ITSELF]))
     return asks_for_tools or wants_title or question.startswith(_TASKS) or bool(_TITLE_OF_CHAT.match(question))
 
 

@@ -1,5 +1,6 @@
 """Calls that need consent, in the clients of each protocol: they show what waits, and the answer goes on as decided."""
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, TextContent
 
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.openai_sdk import MODEL, client_of
+from tests.app.test_continue import flat, kernel, package, plain
 from tests.clients import ag_ui, ai_sdk
 from tests.clients.openai_responses import respond
 from tests.kinds import one_in
@@ -30,6 +32,7 @@ DONE, KEPT = "x is gone.", "x stays."
 WRITTEN = {True: DONE, False: KEPT}
 SAID = {True: f"crm.drop was done: x is dropped\n\n{DONE}", False: KEPT}
 """What the model writes, and what is read of it: the app says itself what was done."""
+UNDONE = "*(crm.drop: not done, since your message did not agree to it as was asked. Ask again.)*\n\n"
 EITHER = pytest.mark.parametrize("approved", [True, False])
 
 
@@ -61,6 +64,10 @@ async def acting(openai: OpenAIStandIn, tmp_path_factory: pytest.TempPathFactory
         env = openai.settings | NO_VECTORS | {"AGENTS_FILE": str(file), "CHAT_AGENT": "Clerk"}
         async with hosted(folder, env) as host:
             yield Acting(host, server, openai)
+
+
+def phrase_in(answer: str) -> str:
+    return re.findall("approve [A-Z0-9]{4}", answer)[0]
 
 
 def of_type(output: Any, kind: str) -> Any:
@@ -215,6 +222,43 @@ async def test_a_phrase_counts_as_phones_and_copies_write_it(acting: Acting, wri
     assert acting.has_run(approved=True)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("v1/chat/completions", plain),
+        ("openai/deployments/gpt-4o/chat/completions", plain),
+        ("semantic-kernel/chat", kernel),
+        ("semantic-kernel/chat/stream", flat),
+        ("semantic-kernel-python/chat", package),
+        ("chat", plain),
+        ("rag-chat/chat/stream", plain),
+        ("ai-chat-2024-05-29/chat", plain),
+        ("ai-chat-2026-04/chat/stream", plain),
+    ],
+)
+async def test_each_wire_in_text_says_that_a_yes_is_no_consent_and_takes_the_phrase_as_people_write_it(
+    acting: Acting, http: aiohttp.ClientSession, path: str, said: Callable[[str, str | None], Any]
+) -> None:
+    async def ask(*texts: str) -> str:
+        sent = [said(("user", "assistant")[at % 2], text) for at, text in enumerate(texts)]
+        async with http.post(f"{acting.host.url}/{path}", json={"messages": sent}) as response:
+            assert response.status == 200
+            return await response.text()
+
+    acting.will_ask()
+    first = phrase_in(await ask(ASKED))
+    acting.will_ask()
+    again = await ask(ASKED, f"Answer `{first}`.", "Yes.")
+    assert "crm.drop: not done, since your message did not agree" in again
+    assert acting.has_run(approved=False)
+    second = phrase_in(again)
+    assert second != first
+    acting.model.reply(DONE)
+    done = await ask(ASKED, f"Answer `{first}`.", "Yes.", f"Answer `{second}`.", f"„{second.lower()}“.")
+    assert "crm.drop was done: x is dropped" in done
+    assert acting.has_run(approved=True)
+
+
 @pytest.mark.parametrize("action", ["accept", "decline", "uncheck"])
 async def test_an_mcp_client_asks_its_user(acting: Acting, action: str) -> None:
     asked: list[str] = []
@@ -307,7 +351,7 @@ async def test_a_new_question_leaves_what_waits(acting: Acting) -> None:
         paused = await client.responses.create(model=MODEL, input=ASKED)
         acting.model.reply("It is Monday.")
         later = await client.responses.create(model=MODEL, input="Which day is it?", previous_response_id=paused.id)
-        assert later.output_text == "It is Monday."
+        assert later.output_text == f"{UNDONE}It is Monday."
         request = next(item for item in paused.output if item.type == "mcp_approval_request")
         answer: Any = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
         with pytest.raises(sdk.ConflictError):
@@ -374,7 +418,7 @@ async def test_a_phrase_that_names_no_call_is_a_question_like_any_other(acting: 
         acting.model.reply("Which call do you mean?")
         messages += [{"role": "assistant", "content": paused.content}, {"role": "user", "content": "approve OOOO"}]
         answer = (await client.chat.completions.create(model=MODEL, messages=messages)).choices[0].message
-        assert answer.content == "Which call do you mean?"
+        assert answer.content == f"{UNDONE}Which call do you mean?"
         messages[-1]["content"] = approve
         with pytest.raises(sdk.ConflictError, match="abandoned"):
             await client.chat.completions.create(model=MODEL, messages=messages)

@@ -159,6 +159,9 @@ async def test_no_more_tokens_are_written_than_the_caller_wants(
     built_in = await documents.chat.completions.create(model=MODEL, messages=ASKED, max_tokens=3)
     assert built_in.choices[0].finish_reason == "length"
     assert len((built_in.choices[0].message.content or "").split()) == 3
+    openai.reply("80", finish_reason="length")  # as sample-app limits each answer that it shows
+    shown = await client.chat.completions.create(model=MODEL, messages=ASKED, max_tokens=1_000)
+    assert "The answer ends here" in (shown.choices[0].message.content or "")
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""What Open WebUI and LibreChat ask for themselves with the model of the chat: titles, tags and the like."""
+"""What front ends ask for themselves with the model of the chat: titles, tags and the like."""
 
 import json
 
+import aiohttp
 import openai as sdk
 import pytest
 from openai.types.chat import ChatCompletionMessageParam
 
-from shared.chat_types import Json
+from shared.chat_models.extractive.questions import title_of_chat
+from shared.chat_types import Json, Message, Role
 from shared.wire.openai_body import parse
 from tests.app.openai_sdk import MODEL, TEAM, extra
+from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -33,8 +36,28 @@ LIBRECHAT = [
 ]
 """The same. Source: danny-avila/agents, `src/utils/title.ts`."""
 
-NEXTCHAT = ["Please generate a four to five word title summarizing our conversation without any lead-in, punctuation"]
-"""The same. Source: ChatGPTNextWeb/NextChat at 706a18b, `app/locales/en.ts`."""
+NEXTCHAT = [
+    "Please generate a four to five word title summarizing our conversation without any lead-in, punctuation",
+    "Geben Sie ein kurzes Thema in vier bis fünf Wörtern zurück, ohne Erklärungen, ohne Satzzeichen, ohne Füllwörter",
+    "使用四到五个字直接返回这句话的简要主题，不要解释、不要标点、不要语气词、不要多余文本，不要加粗",
+]
+"""The same. Source: ChatGPTNextWeb/NextChat at 706a18b, `app/locales`."""
+OTHERS = [
+    "Summarize the conversation so far into a 4-word or less title. Do not use any quotation marks or punctuation.",
+    "Based on the chat history, give this conversation a name.\nKeep it short - 10 words max, no quotes.",
+    "You need to summarize the user's conversation into a title of no more than 10 words, with the title language",
+    "Generate a short and relevant title for this conversation:\n",
+]
+"""The same. Sources: microsoft/sample-app-aoai-chatGPT at 54f0af2c, `app.py`; chatboxai/chatbox at 0d3139e5,
+`src/renderer/packages/prompts.ts`; programs made like them."""
+BY_SYSTEM = [
+    "You are a professional conversation summarizer. Generate a concise title that captures the essence of the chat.",
+    "You are an assistant skilled in conversation. You need to summarize the user's conversation into a title in",
+    "\n\n    - you will generate a short title based on the first message a user begins a conversation with\n",
+    "You are a chat thread titling assistant.\nGoal: Produce a very short, descriptive title",
+    "You make a short title of a chat.",
+]
+"""How system messages begin. Sources: LobeChat, Cherry Studio, Vercel's chatbot, HuggingFace chat-ui."""
 
 
 async def done(
@@ -51,7 +74,7 @@ async def done(
 
 
 @pytest.mark.parametrize("model", [MODEL, TEAM, "switchboard-Writer"])
-@pytest.mark.parametrize("task", [*OPEN_WEBUI, *LIBRECHAT, *NEXTCHAT])
+@pytest.mark.parametrize("task", [*OPEN_WEBUI, *LIBRECHAT, *NEXTCHAT[:1]])
 async def test_a_task_of_the_front_end_is_done_without_a_search_and_by_the_model_alone(
     client: sdk.AsyncOpenAI, openai: OpenAIStandIn, task: str, model: str
 ) -> None:
@@ -81,8 +104,12 @@ async def test_a_task_is_no_part_of_a_kept_chat() -> None:
 @pytest.mark.parametrize(
     ("system", "question", "most", "is_task"),
     [
-        ("You make a short title of a chat.", "How many days of vacation?", 24, True),  # HuggingFace chat-ui
-        ("You make a short title of a chat.", "How many days of vacation?", None, False),
+        *((system, "How many days of vacation?", None, True) for system in BY_SYSTEM),
+        *(("You answer briefly.", task, None, True) for task in (*NEXTCHAT, *OTHERS)),
+        ("You make titles.", "How many days of vacation?", 24, True),
+        ("You make titles.", "How many days of vacation?", None, False),
+        ("You answer in this chat. Put a title above each list.", "How many days of vacation?", None, False),
+        ("You answer briefly.", "Can I give this conversation a name?", None, False),
         ("You answer briefly.", "How many days of vacation?", 24, False),
         ("You answer briefly.", "What is the title of the plan?", None, False),
         ("You answer briefly.", "Give me the title of the page about the chat policy.", None, False),
@@ -94,3 +121,29 @@ async def test_a_title_is_known_by_its_shape_and_no_question_is_taken_for_one(
     messages: list[Json] = [{"role": "system", "content": system}, {"role": "user", "content": question}]
     asked = parse({"model": MODEL, "messages": messages, "max_tokens": most})
     assert asked.is_task is is_task
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [("user", "How many days?"), ("assistant", "25."), ("user", NEXTCHAT[1])],
+        [("user", f"{LIBRECHAT[0]}\n\nConversation:\nUser: How many days?\nAI: 25.")],
+        [("user", f"{OTHERS[1]}\n\n```\nHow many days?\n\n---------\n\n25.\n```\n\nThe name is:")],
+        [("user", f"{OTHERS[3]}\nHow many days?")],
+        [("system", BY_SYSTEM[0]), ("user", "user: How many days?\nassistant: 25.")],
+        [("system", BY_SYSTEM[2]), ("user", '{"role":"user","parts":[{"type":"text","text":"How many days?"}]}')],
+    ],
+)
+async def test_the_built_in_model_calls_a_chat_by_its_first_question(messages: list[tuple[str, str]]) -> None:
+    said = tuple(Message(Role(role), text) for role, text in messages)
+    assert title_of_chat(said) == "How many days?"
+
+
+async def test_a_title_that_is_wanted_as_json_is_json_with_the_built_in_model(
+    built_in: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    task = f'{OPEN_WEBUI[0]}\nJSON format: {{ "title": "your concise title here" }}\n<chat_history>\nUSER: "Teeth"?'
+    body = {"messages": [{"role": "user", "content": task}]}
+    async with http.post(f"{built_in.url}/v1/chat/completions", json=body) as response:
+        answer = await response.json()
+    assert json.loads(answer["choices"][0]["message"]["content"]) == {"title": '"Teeth"?'}

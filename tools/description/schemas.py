@@ -8,6 +8,7 @@ types that these refer to.
 import json
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
@@ -23,6 +24,8 @@ type Schema = dict[str, Any]
 
 STRING: Schema = {"type": "string"}
 NULL: Schema = {"type": "null"}
+_OVERRIDES: dict[str, str] = json.loads(Path(__file__).with_name("overrides.json").read_text(encoding="utf-8"))
+"""What each override does, for the documents."""
 
 
 def ref(name: str) -> Schema:
@@ -89,7 +92,7 @@ class Schemas:
             [("", "validation", TypeAdapter[Any](kind))], ref_template="#/components/schemas/{model}"
         )
         for name, schema in definitions.get("$defs", {}).items():
-            bare = without_twins(_untitled(schema))
+            bare = without_twins(_told(name, _untitled(schema)))
             if self.named.setdefault(name, bare) != bare:
                 raise ValueError(f"{name}: two schemas have this name.")
         return dict(made["", "validation"])
@@ -126,6 +129,15 @@ def _untitled(schema: Schema) -> Schema:
     if "properties" not in bare:
         return bare
     return bare | {"properties": {name: _property(value) for name, value in bare["properties"].items()}}
+
+
+def _told(name: str, schema: Schema) -> Schema:
+    """Say what each override does."""
+    if name not in ("OverridesBody", "ContextBody"):
+        return schema
+    properties = schema["properties"].items()
+    told = {key: value | ({"description": _OVERRIDES[key]} if key in _OVERRIDES else {}) for key, value in properties}
+    return schema | {"properties": told}
 
 
 def _property(schema: Schema) -> Schema:

@@ -14,7 +14,13 @@ from typing import Literal
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
-from shared.chat_models.extractive.questions import asks_for_nothing, followups, standalone_query, topic_questions
+from shared.chat_models.extractive.questions import (
+    asks_for_nothing,
+    followups,
+    standalone_query,
+    title_of_chat,
+    topic_questions,
+)
 from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, written
 from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
@@ -90,6 +96,8 @@ type _Reply = tuple[str, Literal["answer", "nearest", "nothing"] | None]
 
 
 def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
+    if request.is_task:
+        return title_of_chat(request.messages), None
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
         return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"

@@ -1,5 +1,6 @@
 """Makes standalone search queries and follow-up questions from a conversation, without a language model."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +9,8 @@ from itertools import combinations, groupby
 from shared.chat_models.extractive.relevance import subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
+from shared.chat_types import Message, Role
+from shared.history.contents import title_of
 from shared.words.stop_words import LIGHT
 from shared.words.terms import spelled, words
 
@@ -154,3 +157,19 @@ def _parts(text: str) -> Iterable[str]:
 
 def _subject(text: str, languages: Sequence[str]) -> frozenset[str]:
     return frozenset(word.terms[0] for word in subject_words(text, languages).values())
+
+
+_FIRST_SAID = (
+    re.compile(r'"(?:text|mainText|content)"\s*:\s*"((?:[^"\\]|\\.)+)"'),
+    re.compile(r"^\W*(?:user|human)\s*:\s*(.+)", re.IGNORECASE | re.MULTILINE),
+    re.compile(r"```\s*\n(.+)"),
+)
+"""What was said first, in a chat that a front end sends in a message for a title of it."""
+
+
+def title_of_chat(messages: Sequence[Message]) -> str:
+    """Return the first words of a chat as its title: of its messages, or of those that the last one quotes."""
+    first, *more = [message.content for message in messages if message.role is Role.USER]
+    quoted = next((found[1] for pattern in _FIRST_SAID if (found := pattern.search(first))), None)
+    said = first if more else quoted or first.strip().rpartition("\n\n")[2]
+    return json.dumps({"title": title_of(said)}) if '"title"' in messages[-1].content else title_of(said)
