@@ -42,6 +42,8 @@ _NO_CONTAINER = (
 
 _BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} files{postfix}, {remaining} left"
 _SECONDS_BETWEEN_LINES = 60
+_SHORT_RUN, _MOST_REPEATED = 20, 100
+"""Files whose lines still stand on the screen at the end, and lines that are written again there after more files."""
 
 
 def main() -> int:
@@ -93,6 +95,7 @@ class _Console(AbstractContextManager["_Console"]):
     def __init__(self) -> None:
         self._bar = tqdm(leave=False, file=sys.stderr, disable=not sys.stderr.isatty(), bar_format=_BAR)
         self._total = self._files = self._passages = self._embedded = 0
+        self._to_repeat = list[str]()
         self._start = self._told = time.monotonic()
 
     def started(self, total: int) -> None:
@@ -106,7 +109,10 @@ class _Console(AbstractContextManager["_Console"]):
 
     def finished(self, file: FileReport) -> None:
         """Write the document's line."""
-        _write_line(f"{_printable(file.name)}: {_described(file)}")
+        line = f"{_printable(file.name)}: {_described(file)}"
+        _write_line(line)
+        if file.outcome is Outcome.FAILED or file.left_out:
+            self._to_repeat.append(line)
         self._files += 1
         self._passages += file.passages
         now = time.monotonic()
@@ -119,6 +125,14 @@ class _Console(AbstractContextManager["_Console"]):
             left = tqdm.format_interval(seconds / self._files * (self._total - self._files))
             sys.stderr.write(f"{self._files:,} of {self._total:,} files, {speed}, {left} left\n")
             sys.stderr.flush()
+
+    def repeat(self) -> None:
+        """Write the lines of files that failed or lost something once more, at the end of a long run."""
+        if self._files <= _SHORT_RUN or not self._to_repeat:
+            return
+        _write_line(f"Failed, or not read whole ({len(self._to_repeat):,}):")
+        for line in self._to_repeat[:_MOST_REPEATED]:
+            _write_line(f"  {line}")
 
     def embedded(self, passages: int) -> None:
         """Count the passages that have vectors beside the bar: those of a long document take minutes."""
@@ -210,6 +224,7 @@ async def _ingest(listing: Iterable[FoundFile | FileReport] | None, settings: Se
                 report = await ingest_folder(listing, target, console)
             else:
                 report = await sync_stored(target, console)
+            console.repeat()
     finally:
         await target.aclose()
     _write_line(report.summary() if report.counts or settings.has_container or listing else _NO_CONTAINER)

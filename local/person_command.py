@@ -28,7 +28,8 @@ from local.audit_command import open_hours, without_texts
 from local.settings_of_commands import read_settings
 from shared.chat_types import Caller
 from shared.documents import DocumentReader, StoredDocument
-from shared.documents.own import folder_of, shown_name
+from shared.documents.failures import FAILED, failures_in
+from shared.documents.own import MINE, folder_of, shown_name
 from shared.errors import InternalError, NotConfigured, NotFound, SwitchboardError
 from shared.history import Conversation, HistoryStore, ListPosition, Page
 from shared.history.sharing import link_of, stop_sharing
@@ -105,7 +106,8 @@ async def _export(caller: Caller, settings: Settings, out: Path) -> int:
     documents = list[dict[str, Any]]()
     with ZipFile(partial, "w", ZIP_DEFLATED) as file:
         async for document in _documents_of(stores.target.documents, caller):
-            name = shown_name(document.name, folder_of(caller))
+            if (name := shown_name(document.name, folder_of(caller))).startswith(MINE + FAILED):
+                continue
             documents.append({"name": name, "bytes": document.size, "added": document.last_modified})
             with file.open(f"documents/{name}", "w") as entry:
                 async for piece in stores.target.documents.read(document):
@@ -117,6 +119,7 @@ async def _export(caller: Caller, settings: Settings, out: Path) -> int:
             "answers": [{"answer": answer, "verdict": verdict} for answer, verdict in answers],
             "runs": runs,
             "documents": documents,
+            "failed_documents": await failures_in(folder_of(caller), stores.target.documents, None),
         }
         file.writestr("person.json", msgspec.json.format(msgspec.json.encode(person), indent=2))
     partial.replace(out)

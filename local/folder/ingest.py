@@ -11,12 +11,13 @@ from typing import NamedTuple
 from local.folder import FoundFile
 from local.folder.bundles import ReadFile, Reading, bundles_of, read_ahead
 from local.folder.comparison import FolderComparison
-from shared.documents import StoredDocument, is_hidden
+from shared.documents import DocumentStore, Rights, StoredDocument, is_hidden
+from shared.documents.failures import FAILED, note_failure, note_of, noted_name, notes_in
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
 from shared.ingestion.changes import delete
 from shared.ingestion.comparison import comparing
-from shared.ingestion.document import Origin, Target, entry_of, indexed, is_from
-from shared.ingestion.ingest import Counted, failed, follow_store
+from shared.ingestion.document import Origin, Target, entry_of, failed, indexed, is_from
+from shared.ingestion.ingest import Counted, follow_store
 from shared.reading import UnreadableError
 from shared.retrieval import FileEntry
 
@@ -36,7 +37,8 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
     Raises:
         SwitchboardError: the index or the store cannot be used at all.
     """
-    counted = Counted(reporter)
+    counted = _Noted(reporter, target.documents)
+    await counted.begin()
     async with comparing(target.index, FolderComparison) as comparison:
         await comparison.add_stored(target.documents.names())
         await comparison.run(lambda: comparison.add_files(listing))
@@ -48,9 +50,9 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
                     await target.documents.remove(name, copy.etag)
         reporter.started(await comparison.total(Origin.FOLDER))
         async for name in comparison.gone(Origin.FOLDER):
-            counted.finished(await _remove(name, target))
+            await counted.settle(await _remove(name, target))
         async for report in comparison.reports():
-            counted.finished(report)
+            await counted.settle(report)
 
         files = bundles_of(comparison.files(), target)
         async with aclosing(files), aclosing(read_ahead(files, target)) as bundles:
@@ -58,8 +60,37 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
                 for found in bundle:
                     reporter.reading(found.sourcefile)
                 for report in await _ingest_bundle(zip(bundle, await reading, strict=True), target):
-                    counted.finished(report)
+                    await counted.settle(report)
+    await counted.end()
     return IngestReport(counted.counts)
+
+
+class _Noted(Counted):
+    """Counts the reports, and keeps a note on each file that could not be indexed."""
+
+    def __init__(self, reporter: Reporter, store: DocumentStore) -> None:
+        super().__init__(reporter)
+        self._store = store
+        self._earlier = dict[str, bool]()
+
+    async def begin(self) -> None:
+        """Find the notes of earlier runs, and whether they are on files of a folder."""
+        if [name async for name in self._store.names(FAILED)]:
+            self._earlier = {noted_name(note.name): note.kept async for note in notes_in("", self._store)}
+
+    async def settle(self, report: FileReport) -> None:
+        """Count a report, and note or forget a failure."""
+        is_noted = self._earlier.pop(report.name, None) is not None
+        if report.outcome is Outcome.FAILED:
+            await note_failure(report.name, report.detail, Rights(), self._store, own=True)
+        elif is_noted:
+            await self._store.remove(note_of(report.name))
+        self.finished(report)
+
+    async def end(self) -> None:
+        """Forget files that are no longer in the folder."""
+        for name in [name for name, is_of_folder in self._earlier.items() if is_of_folder]:
+            await self._store.remove(note_of(name))
 
 
 async def _ingest_bundle(readings: Iterable[tuple[FoundFile, Reading]], target: Target) -> list[FileReport]:

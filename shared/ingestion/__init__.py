@@ -38,6 +38,8 @@ class FileReport:
     'the file …'."""
     passages: int = 0
     """Passages that were written."""
+    left_out: str = ""
+    """What of it was not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 - The store is written under the condition that it still has what was checked, so no two callers write over each other.
 - After each change of the store, the caller updates the index. Whatever others do meanwhile, the last caller to update
   it finds the final state of the store.
-- A note beside the documents records a change that has begun. If it is interrupted, `finish` completes it.
+- A note beside the documents records a change that has begun. If it is interrupted, `finish` completes it. Another one
+  says why a document could not be indexed, until it is (`shared/documents/failures.py`).
 """
 
 import asyncio
@@ -15,8 +16,9 @@ from io import BytesIO
 import msgspec
 
 from shared.documents import PENDING, DocumentStore, Rights, StoredDocument, conflict, md5_of
+from shared.documents.failures import note_failure, note_of
 from shared.documents.own import PEOPLE
-from shared.errors import BadRequest, SwitchboardError, Unavailable, Unreadable
+from shared.errors import AlreadyThere, BadRequest, SwitchboardError, Unavailable, Unreadable
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.document import (
     LoadedDocument,
@@ -24,6 +26,7 @@ from shared.ingestion.document import (
     ReadPassages,
     Target,
     entry_of,
+    failed,
     has_same_content,
     indexed,
     is_from,
@@ -100,8 +103,12 @@ async def write(
             step("embedding")
             note = await _begin(_Pending(name), target)
             return await _write(document, read, replaces, note, target, step)
-        except UnreadableError as unreadable:
-            raise Unreadable(f"The document {unreadable}") from None
+        except (UnreadableError, SwitchboardError) as fault:
+            if not isinstance(fault, AlreadyThere):
+                await note_failure(name, failed(name, fault).detail, rights, store)
+            if isinstance(fault, UnreadableError):
+                raise Unreadable(f"The document {fault}") from None
+            raise
 
 
 async def _write(
@@ -191,7 +198,21 @@ async def _begin(pending: _Pending, target: Target) -> StoredDocument:
 
 
 async def _end(note: StoredDocument, report: FileReport, target: Target) -> FileReport:
+    await settled(report, target)
     await target.documents.remove(note.name, note.etag)
+    return report
+
+
+async def settled(report: FileReport, target: Target) -> FileReport:
+    """Note that a stored document could not be indexed, or that an earlier failure of it is over."""
+    store = target.documents
+    if report.outcome is not Outcome.FAILED:
+        if earlier := await store.find(note_of(report.name)):  # who may only read has noted nothing
+            await store.remove(earlier.name)
+        return report
+    with suppress(SwitchboardError):
+        if document := await store.find(report.name):
+            await note_failure(report.name, report.detail, document.rights, store)
     return report
 
 
@@ -209,7 +230,7 @@ async def ingest_stored(name: str, target: Target) -> FileReport:
     if report := not_indexed(name, target.formats):
         return report
     async with target.lock(name):
-        return await _follow(name, target)
+        return await settled(await _follow(name, target), target)
 
 
 async def _redo(name: str, target: Target) -> FileReport:

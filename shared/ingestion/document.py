@@ -24,6 +24,7 @@ from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
+from shared.reading import UnreadableError
 from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.reading.sandbox_messages import TextsSplit
@@ -202,7 +203,21 @@ def indexed(entry: FileEntry) -> FileReport:
     number = len(entry.passages)
     left_out = f"; not read: {entry.left_out}" if entry.left_out else ""
     detail = f"{number} passage{'s' if number > 1 else ''}{left_out}"
-    return FileReport(entry.sourcefile, Outcome.INDEXED, detail, number)
+    return FileReport(entry.sourcefile, Outcome.INDEXED, detail, number, entry.left_out)
+
+
+def failed(name: str, fault: object) -> FileReport:
+    """Report why a document is not indexed."""
+    match fault:
+        case UnreadableError():
+            reason = str(fault)
+        case OSError():
+            reason = f"cannot be indexed now: {fault.strerror}."
+        case SwitchboardError():
+            reason = f"cannot be indexed now: {fault.message}"
+        case _:
+            reason = f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."
+    return FileReport(name, Outcome.FAILED, reason)
 
 
 def origin_of(document: StoredDocument) -> Origin:

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
-from shared.documents import PENDING, StoredDocument
+from shared.documents import PENDING, StoredDocument, is_hidden
+from shared.documents.failures import FAILED, noted_name, notes_in
 from shared.documents.own import PEOPLE
-from shared.errors import NotConfigured, SwitchboardError
+from shared.errors import NotConfigured
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
-from shared.ingestion.changes import finish, ingest_stored
+from shared.ingestion.changes import finish, ingest_stored, settled
 from shared.ingestion.comparison import Comparison, comparing, together
-from shared.ingestion.document import Origin, Target
+from shared.ingestion.document import Origin, Target, failed
 from shared.ingestion.names import not_indexed
-from shared.reading import UnreadableError
 
 _EMPTY_CONTAINER = (
     "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
@@ -52,8 +52,11 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
         await comparison.run(lambda: comparison.report(finished))
         is_empty = True
         async for documents in together(target.documents.find_all()):
-            is_empty = False
+            is_empty = is_empty and all(is_hidden(one.name) for one in documents)
             await comparison.run(partial(_compare, documents, comparison, target))
+        # Notes may be out of date after a kill. Files of a folder on another machine are not known here.
+        failures = [noted_name(note.name) async for note in notes_in("", target.documents) if not note.kept]
+        await comparison.run(partial(comparison.add_documents, [(name, True) for name in failures]))
         if is_empty and [name async for name in comparison.gone(Origin.STORED)]:
             raise NotConfigured(_EMPTY_CONTAINER)
         reporter.started(await comparison.total(Origin.STORED))
@@ -83,7 +86,7 @@ class Counted:
 def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target: Target) -> None:
     """Compare documents of the store with what the index has of them."""
     known = comparison.known([document.name for document in documents])
-    documents = [document for document in documents if not document.name.startswith(PEOPLE)]
+    documents = [document for document in documents if not document.name.startswith((PEOPLE, FAILED))]
     refused = {one.name: one for document in documents if (one := not_indexed(document.name, target.formats))}
     listed = {
         document.name: not target.is_current(known.get(document.name), document)
@@ -115,18 +118,4 @@ async def follow_store(name: str, target: Target) -> FileReport:
             return FileReport(name, Outcome.REMOVED)
         return await ingest_stored(name, target)
     except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
-        return failed(name, fault)
-
-
-def failed(name: str, fault: object) -> FileReport:
-    """Report why a document is not indexed."""
-    match fault:
-        case UnreadableError():
-            reason = str(fault)
-        case OSError():
-            reason = f"cannot be indexed now: {fault.strerror}."
-        case SwitchboardError():
-            reason = f"cannot be indexed now: {fault.message}"
-        case _:
-            reason = f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."
-    return FileReport(name, Outcome.FAILED, reason)
+        return await settled(failed(name, fault), target)

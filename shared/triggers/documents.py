@@ -12,13 +12,15 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Access, Caller, Json
 from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name, listing
+from shared.documents.failures import Failure, failures_in, note_of
 from shared.documents.own import MINE
 from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, TooLarge, TooSlow, Unreadable
 from shared.identity import access_of, is_among
 from shared.service import Service
+from shared.settings.derived import callers_named
 from shared.triggers.door import Call
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
-from shared.triggers.uploads import BytesReader, Upload, listed_json
+from shared.triggers.uploads import BytesReader, Upload, failure_json, listed_json
 from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.request_body import read_limit
@@ -47,7 +49,8 @@ of_documents = partial(Description, tag="documents", errors=(NotAllowed, TooSlow
 async def list_documents(call: Call) -> Response:
     """List the documents.
 
-    The documents that the caller may see, by name. The Link header has the next page.
+    The documents that the caller may see, by name. The Link header has the next page. The first page has those that
+    could not be indexed, for who may change documents, and for operators.
     """
     service, settings = call.service, call.settings
     query = call.request.query_params
@@ -55,9 +58,10 @@ async def list_documents(call: Call) -> Response:
     search, after = query.get("search", ""), query.get("after", "")
     if max(len(search), len(after)) > MAX_NAME_LENGTH:
         raise BadRequest(f"search, after: should have at most {MAX_NAME_LENGTH:,} characters.")
+    access = access_of(call.caller, settings)
     found = await listing.list_documents(
         service.documents,
-        access_of(call.caller, settings),
+        access,
         service.retriever.extent,
         search=search,
         after=after,
@@ -65,9 +69,15 @@ async def list_documents(call: Call) -> Response:
     )
     page = found[:limit]
     listed: list[Json] = [listed_json(one) for one in page]
-    may = {"may_write": is_among(call.caller, settings.writers), "why_no_own": why_not_offered(settings)}
+    may_write = is_among(call.caller, settings.writers)
+    is_operator = is_among(call.caller, callers_named(settings.operators))
+    failures: list[Failure] = []
+    if not after and (may_write or is_operator):
+        failures = await failures_in("", service.documents, None if is_operator else access, search)
+    failed: list[Json] = [failure_json(one) for one in failures]
+    may = {"may_write": may_write, "why_no_own": why_not_offered(settings)}
     next_page = {"search": search, "after": page[-1].document.name, "limit": limit} if len(found) > limit else {}
-    return json_response({"documents": listed, **may}, following=urlencode(next_page))
+    return json_response({"documents": listed, "failed": failed, **may}, following=urlencode(next_page))
 
 
 @describes(
@@ -138,9 +148,10 @@ async def delete_document(call: Call) -> Response:
     if is_hidden(name):
         raise NotFound("There is no such document.")
     document = await service.documents.find(name) if is_name(name) else None
+    known = document or await service.documents.find(note_of(name))
     with suppress(NotAllowed):  # the answer does not tell that there is one
-        await _require_seen(name, document, access, service)
-        if document or await service.retriever.extent(name, access):
+        await _require_seen(name, known, access, service)
+        if known or await service.retriever.extent(name, access):
             report = await delete(name, document, await app.get_target())
             if report.outcome != "removed":
                 raise conflict(document)

@@ -5,7 +5,7 @@ The routes are `/documents/mine…`, and those by which azure-search-openai-demo
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Caller, Extent, Json
 from shared.documents import Rights, StoredDocument, conflict, is_name
+from shared.documents.failures import FAILED, failures_in, note_of
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.own import MINE, folder_of, shown_name
 from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, NotSignedIn, TooLarge, TooSlow, Unreadable
@@ -27,7 +28,7 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.demo_page import DEMO_PROTOCOL, require_demo
 from shared.triggers.door import Call, checked_first
-from shared.triggers.uploads import Upload, listed_json
+from shared.triggers.uploads import Upload, failure_json, listed_json
 from shared.web.responses import json_response
 from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.multipart import FileFormReader
@@ -84,10 +85,15 @@ class Owner(msgspec.Struct, frozen=True):
             raise NotSignedIn("Sign in: documents of your own need a name to belong to.")
         return cls(service, caller, folder)
 
+    def names(self) -> AsyncGenerator[str]:
+        """Yield the names of all documents, in any order."""
+        names = self.service.documents.names(self.folder)
+        return (name async for name in names if not name.startswith(self.folder + FAILED))
+
     async def listed(self) -> list[Listed]:
         """Return all documents, with what the index has of each."""
         store, limit = self.service.documents, self.service.settings.limit_caller_documents
-        names = sorted([name async for name in store.names(self.folder)])[: 2 * limit]
+        names = sorted([name async for name in self.names()])[: 2 * limit]
         found = [one for one in await _together([partial(store.find, name) for name in names]) if one]
         extents = await _together([partial(self.service.retriever.extent, one.name, None) for one in found])
         return [Listed(*one) for one in zip(found, extents, strict=True)]
@@ -172,8 +178,12 @@ async def list_own_documents(call: Call) -> Response:
         "bytes": MOST_BYTES,
         "pages": MOST_PAGES,
     }
+    failed: list[Json] = [
+        {**failure_json(one), "name": shown_name(one.name, owner.folder)}
+        for one in await failures_in(owner.folder, call.service.documents, None)
+    ]
     days = settings.user_uploads_days or None
-    return json_response({"documents": documents, "used": used, "limits": limits, "kept_days": days})
+    return json_response({"documents": documents, "failed": failed, "used": used, "limits": limits, "kept_days": days})
 
 
 async def begin_upload(owner: Owner, shown: str, data: bytes, held: ExitStack, *, overwrite: bool) -> Upload:
@@ -219,7 +229,8 @@ async def delete_own(owner: Owner, shown: str) -> None:
     """
     name = owner.folder + shown.removeprefix(MINE)
     document = await owner.service.documents.find(name) if is_name(name) else None
-    if document is None and not await owner.service.retriever.extent(name, None):
+    known = document or await owner.service.documents.find(note_of(name))
+    if known is None and not await owner.service.retriever.extent(name, None):
         raise NotFound("There is no such document.")
     await _delete(name, document, await app.get_target())
 
@@ -267,7 +278,7 @@ async def demo_list_uploaded(call: Call) -> Response:
     By name.
     """
     owner = Owner.of(call.service, call.caller)
-    names = [name async for name in owner.service.documents.names(owner.folder)]
+    names = [name async for name in owner.names()]
     return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
 
 

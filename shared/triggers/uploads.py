@@ -12,6 +12,7 @@ from shared import app
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
 from shared.documents import Rights, StoredDocument
+from shared.documents.failures import Failure
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
 from shared.documents.own import PEOPLE
@@ -170,3 +171,8 @@ def listed_json(one: Listed) -> dict[str, Json]:
         "pages": extent.pages if extent else None,
         "left_out": extent.left_out if extent else "",
     }
+
+
+def failure_json(one: Failure) -> dict[str, Json]:
+    """Make the entry of a document that could not be indexed."""
+    return {"name": one.name, "state": "failed", "detail": one.detail, "when": one.when.isoformat()}

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 ZEBRA = b"Zebras have 42 stripes on the left side."
 STAFF, OTHERS = "11111111-0000-0000-0000-000000000001", "11111111-0000-0000-0000-000000000002"
 WRITER, READER, STRANGER = Key("writer", (STAFF,)), Key("reader", (STAFF,)), Key("stranger", (OTHERS,))
-ALONE = Key("alone")
+ALONE, OPERATOR = Key("alone"), Key("operator")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -39,7 +39,8 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Runni
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[RunningHost]:
     """Rights are enforced, and two keys may write."""
-    environment = taking(WRITER, READER, STRANGER, ALONE) | {
+    environment = taking(WRITER, READER, STRANGER, ALONE, OPERATOR) | {
+        "OPERATORS": "operator",
         "ACCESS_CONTROL": "enforced",
         "DOCUMENTS_WRITERS": f"writer, alone, {OTHERS}",
     }
@@ -180,6 +181,26 @@ async def test_a_document_that_cannot_be_read_leaves_nothing(host: RunningHost, 
     assert "broken.pdf" not in await names(http, host)
 
 
+async def failed(http: aiohttp.ClientSession, host: RunningHost, key: Key | None = None) -> dict[str, str]:
+    async with http.get(f"{host.url}/documents", headers=key.bearer if key else {}) as response:
+        return {one["name"]: one["detail"] for one in (await response.json())["failed"]}
+
+
+async def test_a_document_that_cannot_be_read_is_listed_with_the_reason_until_it_is_replaced_or_deleted(
+    host: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    for name, data in (("first.pdf", b"%PDF-1.7 nothing"), ("second.md", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))):
+        await put(http, host, name, data)
+    reasons = await failed(http, host)
+    assert ("damaged" in reasons["first.pdf"], "not text" in reasons["second.md"]) == (True, True)
+    await put(http, host, "second.md", ZEBRA)
+    async with http.delete(f"{host.url}/documents/first.pdf") as response:
+        assert response.status == 204
+    assert not {"first.pdf", "second.md"} & (await failed(http, host)).keys()
+    async with http.delete(f"{host.url}/documents/first.pdf") as response:
+        assert response.status == 404
+
+
 async def test_the_list_comes_in_pages_and_is_searched(host: RunningHost, http: aiohttp.ClientSession) -> None:
     for number in range(5):
         await put(http, host, f"pages/{number}.md?overwrite=true", f"Page {number} is here.".encode())
@@ -209,6 +230,17 @@ async def test_an_uploaded_document_is_seen_by_those_whom_its_rights_name(
     assert "42" not in await answer(http, guarded, "How many stripes do zebras have?", STRANGER)
     async with http.get(f"{guarded.url}/content/secret.md", headers=STRANGER.bearer) as response:
         assert response.status == 404
+
+
+async def test_of_a_document_that_cannot_be_read_those_are_told_who_may_see_it_and_manage_documents(
+    guarded: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    await put(http, guarded, "bad.pdf", b"%PDF-1.7 nothing", WRITER)
+    told = [list(await failed(http, guarded, key)) for key in (WRITER, READER, STRANGER, OPERATOR)]
+    assert told == [["bad.pdf"], [], [], ["bad.pdf"]]
+    async with http.delete(f"{guarded.url}/documents/bad.pdf", headers=STRANGER.bearer) as response:
+        assert response.status == 404
+    assert await failed(http, guarded, WRITER)
 
 
 async def test_nobody_writes_over_what_they_may_not_see(guarded: RunningHost, http: aiohttp.ClientSession) -> None:

@@ -152,6 +152,31 @@ async def test_a_person_replaces_a_document_and_may_have_so_many(people: tuple[P
     assert sorted(await ada.listed()) == ["a.txt", "b.txt"]
 
 
+async def test_an_own_document_that_cannot_be_read_is_listed_for_its_owner_alone(people: tuple[Person, Person]) -> None:
+    ada, bob = people
+    await ada.upload("a.txt", "First.")
+    image = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+    for name, data in (("a.txt", image), ("b.pdf", b"%PDF-1.7 nothing"), ("c.pdf", b"%PDF-1.7 nothing")):
+        sent = await ada.send("PUT", f"/documents/mine/{name}?overwrite=true", data=data)
+        assert sent[0] == 422
+    _, listed = await ada.send("GET", "/documents/mine")
+    assert [(one["name"], one["state"]) for one in listed["failed"]] == [
+        (f"mine/{name}", "failed") for name in ("a.txt", "b.pdf", "c.pdf")
+    ]
+    assert "The document is damaged" in listed["failed"][1]["detail"]
+    assert ([one["name"] for one in listed["documents"]], listed["used"]["documents"]) == (["mine/a.txt"], 1)
+    assert await ada.listed() == ["a.txt"]
+    assert await ada.send("GET", "/content/mine/a.txt") == (200, "First.")  # what was there stays
+    assert (await bob.send("GET", "/documents/mine"))[1]["failed"] == []
+    assert (await bob.send("DELETE", "/documents/mine/b.pdf"))[0] == 404
+    assert (await ada.send("DELETE", "/documents/mine/b.pdf"))[0] == 204
+    await ada.upload("a.txt", "Second.")
+    _, listed = await ada.send("GET", "/documents/mine")
+    assert [one["name"] for one in listed["failed"]] == ["mine/c.pdf"]
+    assert (await ada.send("DELETE", "/documents/mine"))[0] == 204
+    assert (await ada.send("GET", "/documents/mine"))[1]["failed"] == []
+
+
 @pytest.mark.parametrize(
     "name", ["..%2f..%2fx.txt", ".hidden.txt", "", "a.exe", "%00.txt", "x" * 1_020 + ".txt", "a%5cb.txt"]
 )

@@ -41,6 +41,7 @@ class Kept:
     async def contents(self) -> AsyncIterator[bytes]:
         """Everything that is kept: files, and of Azure's services the table and the blobs."""
         for path in await asyncio.to_thread(lambda: [*self.place.data_dir.rglob("*")]):
+            yield path.name.encode()
             if path.is_file():
                 yield await asyncio.to_thread(path.read_bytes)
         async for name in self.place.store.names():
@@ -95,6 +96,8 @@ async def leave_traces(kept: Kept, http: aiohttp.ClientSession, key: Key, word: 
     form.add_field("file", io.BytesIO(f"The {word} ships in May.".encode()), filename=f"{word}.txt")
     async with http.post(f"{url}/ai-chat/upload", data=form, headers=headers) as response:
         assert response.status == 200, await response.text()
+    async with http.put(f"{url}/documents/mine/{word}.pdf", data=b"broken", headers=headers) as response:
+        assert response.status == 422
     chat = (await send("POST", "/chat-history", {"mode": "standard", "title": f"About {word}"}))["id"]
     question = {"role": "user", "content": f"When does the {word} ship?"}
     body = {"messages": [question], "context": {"overrides": {"retrieval_mode": "text"}}, "sessionState": chat}
@@ -128,7 +131,7 @@ async def test_a_person_is_exported_whole_and_deleted_without_a_trace_and_others
     with ZipFile(out) as file:
         person = json.loads(file.read("person.json"))
         assert nettle in file.read(f"documents/mine/{nettle}.txt").decode()
-    for kind in ("chats", "answers", "runs", "documents"):
+    for kind in ("chats", "answers", "runs", "documents", "failed_documents"):
         assert nettle in json.dumps(person[kind]), (kind, person)
     assert thistle not in json.dumps(person)
     assert any(chat["shared_as"] for chat in person["chats"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from local.folder import list_folder
 from local.folder.ingest import ingest_folder
 from shared.chat_types import Passage
+from shared.documents.failures import FAILED, failures_in
 from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
@@ -144,7 +145,12 @@ class Workplace:
         return Target(self.index, self.embedder, FileStore(self.content), self.pages, self.recognition, self.sandbox)
 
     def copies(self) -> set[str]:
-        return {path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file()}
+        names = (path.relative_to(self.content).as_posix() for path in self.content.rglob("*") if path.is_file())
+        return {name for name in names if not name.startswith(FAILED)}
+
+    async def failures(self) -> dict[str, str]:
+        """What is noted of files that could not be indexed."""
+        return {one.name: one.detail for one in await failures_in("", FileStore(self.content), None)}
 
 
 def outcomes(report: Lines) -> dict[str, str]:

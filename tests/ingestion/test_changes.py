@@ -17,8 +17,9 @@ import pytest
 from shared.chat_types import Access
 from shared.documents import PENDING, DocumentStore, Rights, StoredDocument, conflict, is_hidden
 from shared.documents.blob_store import BlobStore
+from shared.documents.failures import FAILED, failures_in
 from shared.documents.file_store import FileStore
-from shared.errors import AlreadyThere, NotAllowed, NotFound, SwitchboardError, Unavailable
+from shared.errors import AlreadyThere, NotAllowed, NotFound, SwitchboardError, Unavailable, Unreadable
 from shared.ingestion.changes import delete, ingest_stored, write
 from shared.ingestion.document import Target
 from shared.ingestion.ingest import sync_stored
@@ -239,6 +240,7 @@ class Changes:
             await sync(place.process())
             await place.check_rights()
             await place.check_in_step()
+            assert [name async for name in place.store.names(FAILED)] == []
             text = await place.text(PLAN)
             if is_done and second in WRITTEN:
                 assert text == WRITTEN[second]
@@ -350,3 +352,29 @@ async def test_an_upload_that_fails_at_the_index_leaves_what_was_there_in_step(
         await overwrite(place.process(Steps(2, fail)))
     await place.check_in_step()
     assert await place.text(PLAN) == (SECOND if replaced else None)
+
+
+async def test_a_failure_is_noted_until_the_document_is_indexed_or_deleted_also_after_a_kill(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    store = FileStore(tmp_path / "content")
+    place = Place(store, sandbox)
+    is_killed, writes = True, 0
+    while is_killed:
+        for name in (PLAN, MOVED):
+            with pytest.raises(Unreadable, match="The document is empty"):
+                await write(name, b"", None, Rights((PEOPLE[0],)), place.process())
+        assert {one.name for one in await failures_in("", store, Access(PEOPLE[0]))} == {PLAN, MOVED}
+        assert await failures_in("", store, Access(PEOPLE[1])) == []
+        try:
+            await upload(place.process(Steps(at=writes)))
+            is_killed = False
+        except Killed:
+            await sync(place.process())
+        left = {one.name for one in await failures_in("", store, None)}
+        assert left in ([{MOVED}] if PLAN in place.index.files else [{MOVED}, {MOVED, PLAN}])
+        for name in (PLAN, MOVED):
+            await delete(name, await store.find(name), place.process())
+        assert await failures_in("", store, None) == []
+        writes += 1
+    assert writes > 3

@@ -16,9 +16,11 @@ import pytest
 
 from local.folder import FoundFile
 from local.folder.comparison import FolderComparison
+from shared.documents import Rights
 from shared.documents.file_store import FileStore
-from shared.errors import Unavailable
+from shared.errors import Unavailable, Unreadable
 from shared.ingestion import Outcome
+from shared.ingestion.changes import write
 from shared.ingestion.comparison import comparing
 from shared.ingestion.document import Origin, Target
 from shared.reading import Page
@@ -278,6 +280,20 @@ async def test_a_file_that_cannot_be_read_is_told_and_the_others_are_indexed(pla
     assert "password" in reasons["old.docx"]
     assert "not text" in reasons["picture.txt"]
     assert place.copies() == {"good.md"}
+    assert await place.failures() == {name: f"The document {why}" for name, why in reasons.items() if name != "good.md"}
+
+
+async def test_a_noted_failure_goes_when_the_file_is_indexed_or_gone(place: Workplace) -> None:
+    broken = b"%PDF-1.7 nothing"
+    for name in ("mended.pdf", "gone.pdf", "still.pdf"):
+        place.write(name, broken)
+    await place.ingest()
+    with pytest.raises(Unreadable):
+        await write("sent.pdf", broken, None, Rights(), place.target())
+    place.write("mended.pdf", (FILES / "three-pages.pdf").read_bytes())
+    (place.docs / "gone.pdf").unlink()
+    await place.ingest()
+    assert set(await place.failures()) == {"still.pdf", "sent.pdf"}  # what was sent is in no folder
 
 
 async def test_a_file_that_has_become_unreadable_leaves_the_index(place: Workplace) -> None:

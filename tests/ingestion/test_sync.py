@@ -12,6 +12,7 @@ from azure.storage.blob.aio import ContainerClient
 from shared.chat_types import Passage
 from shared.documents import Rights, StoredDocument
 from shared.documents.blob_store import BlobStore
+from shared.documents.failures import failures_in, note_failure
 from shared.errors import NotConfigured, Unavailable
 from shared.ingestion.changes import ingest_stored
 from shared.ingestion.document import Target
@@ -93,6 +94,9 @@ class Place:
 
     async def ingest_folder(self) -> dict[str, str]:
         return outcomes(await ingest(self.docs, self.target()))
+
+    async def failures(self) -> dict[str, str]:
+        return {one.name: one.detail for one in await failures_in("", self.store, None)}
 
     def texts(self, name: str) -> list[str]:
         return [passage.content for passage in self.index.passages(name)]
@@ -275,6 +279,21 @@ async def test_a_document_that_cannot_be_read_is_told_each_time_and_holds_up_no_
     assert "damaged" in reason(report, "a.pdf")
     assert set(place.index.files) == {"z.md"}
     assert await place.sync() == {"a.pdf": "failed", "empty.md": "failed", "z.md": "unchanged"}
+    assert list(await place.failures()) == ["a.pdf", "empty.md"]
+    await place.upload("empty.md", b"No more.")
+    await ingest_stored("empty.md", place.target())
+    await place.client.delete_blob("a.pdf")
+    await place.sync()
+    assert await place.failures() == {}
+
+
+async def test_what_is_noted_of_a_document_that_was_indexed_when_the_process_died_does_not_stay(place: Place) -> None:
+    await place.upload("a.md", "Text.")
+    await place.sync()
+    await note_failure("a.md", "is damaged.", Rights(), place.store)  # as if this were not deleted yet
+    await note_failure("folder.md", "is damaged.", Rights(), place.store, own=True)
+    assert await place.sync() == {"a.md": "unchanged"}
+    assert list(await place.failures()) == ["folder.md"]
 
 
 async def test_what_is_too_large_is_not_even_read(place: Place) -> None:

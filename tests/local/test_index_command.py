@@ -93,6 +93,18 @@ async def test_with_a_storage_account_the_documents_go_there_and_without_it_noth
     assert await asyncio.to_thread(fingerprints, tmp_path) == indexed
 
 
+def test_a_long_run_repeats_at_its_end_what_failed(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(20):
+        (docs / f"{number}.mp3").write_text("ID3")
+    shutil.copy(FILES / "protected.pdf", docs)
+    *_, told, line, summary = run(tmp_path / "data", docs).stdout.splitlines()
+    assert told == "Failed, or not read whole (1):"
+    assert line == "  protected.pdf: failed: is protected by a password; save it without one."
+    assert summary == "20 skipped, 1 failed"
+
+
 def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -283,10 +283,20 @@ class ListedDocument(TypedDict):
     left_out: Annotated[str, Field(description="What was not read, such as 'hidden slides (3)'; empty: nothing known.")]
 
 
+class FailedDocument(TypedDict):
+    """A document that could not be indexed when it was last read."""
+
+    name: str
+    state: Literal["failed"]
+    detail: Annotated[str, Field(description="Why, as a sentence.")]
+    when: Annotated[str, Field(description="ISO 8601, in UTC.")]
+
+
 class Documents(TypedDict):
     """A page of the list of documents."""
 
     documents: list[ListedDocument]
+    failed: Annotated[list[FailedDocument], Field(description="On the first page, for who manages documents.")]
     may_write: Annotated[bool, Field(description="Whether the caller may upload and delete documents.")]
     why_no_own: Annotated[str | None, Field(description="Why nobody has documents of their own here; null: they can.")]
 
@@ -395,6 +405,7 @@ class OwnDocuments(TypedDict):
     """What somebody has added for themselves."""
 
     documents: list[ListedDocument]
+    failed: list[FailedDocument]
     used: Room
     limits: Room
     kept_days: Annotated[int | None, Field(description="Days after which each is deleted; null: never.")]

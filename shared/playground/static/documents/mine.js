@@ -2,14 +2,14 @@
 import { ApiError, request } from "../api/http.js";
 import { ErrorText } from "../error_text.js";
 import { html, signal, useEffect, useSignal } from "../html.js";
-import { Row } from "./row.js";
+import { FailedList, Row } from "./row.js";
 import { UploadArea } from "./upload_area.js";
 import { pathOf } from "./uploads.js";
 import { sizeOf } from "./words.js";
 import { day, rich, t } from "../texts.js";
 
 /** @typedef {{ documents: number, bytes: number, pages: number }} Room */
-/** @typedef {{ documents: import("./row.js").Listed[], used: Room, limits: Room, kept_days: number | null }} Own */
+/** @typedef {{ documents: import("./row.js").Listed[], failed: import("./row.js").Failed[], used: Room, limits: Room, kept_days: number | null }} Own */
 
 const own = signal(/** @type {Own | null} */ (null));
 const problem = signal("");
@@ -37,7 +37,7 @@ export function Mine() {
 }
 
 /** @param {{ own: Own }} props */
-function Kept({ own: { documents, used, limits, kept_days } }) {
+function Kept({ own: { documents, failed, used, limits, kept_days } }) {
   const isAsking = useSignal(false);
   const room = t("mine.room", {
     n: used.documents,
@@ -53,6 +53,7 @@ function Kept({ own: { documents, used, limits, kept_days } }) {
   };
   return html`
     <p class="quiet">${room}</p>
+    ${failed.length > 0 && html`<${FailedList} failed=${failed} remove=${remove} isOwn />`}
     ${documents.length > 0 &&
     html`<ul class="document-list" aria-label=${t("mine.title")}>
       ${documents.map((one) => html`<${Row} key=${one.name} one=${one} remove=${remove} until=${untilOf(one.last_modified, kept_days)} isOwn />`)}

@@ -4,7 +4,7 @@ import { ErrorText } from "../error_text.js";
 import { isWorkbench } from "../about.js";
 import { html, signal, useEffect } from "../html.js";
 import { Mine } from "./mine.js";
-import { Row } from "./row.js";
+import { FailedList, Row } from "./row.js";
 import { UploadArea } from "./upload_area.js";
 import { pathOf } from "./uploads.js";
 import { t } from "../texts.js";
@@ -12,6 +12,7 @@ import { t } from "../texts.js";
 /** @typedef {import("./row.js").Listed} Listed */
 
 const listed = signal(/** @type {Listed[]} */ ([]));
+const failed = signal(/** @type {import("./row.js").Failed[]} */ ([]));
 const mayWrite = signal(false);
 const whyNoOwn = signal(/** @type {string | null} */ ("")); // null: the reader can have documents of their own
 const following = signal(""); // the query of the next page; empty: there is none
@@ -27,9 +28,10 @@ async function load(more = false) {
   const query = more ? following.value : `?${new URLSearchParams({ search: search.value })}`;
   try {
     const response = await request(`/documents${query}`);
-    const { documents, may_write, why_no_own } = await response.json();
+    const { documents, failed: unread, may_write, why_no_own } = await response.json();
     if (number !== asked) return; // the reader has typed on
     listed.value = more ? [...listed.value, ...documents] : documents;
+    if (!more) failed.value = unread;
     mayWrite.value = may_write;
     whyNoOwn.value = why_no_own;
     following.value = /<(\?[^>]*)>/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
@@ -55,6 +57,7 @@ export function View() {
     <label class="visually-hidden" for="document-search">${t("documents.searchLabel")}</label>
     <input id="document-search" type="search" placeholder=${t("documents.search")} value=${search.value} onInput=${type} />
     ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
+    ${failed.value.length > 0 && html`<${FailedList} failed=${failed.value} remove=${mayWrite.value ? remove : null} />`}
     <${List} />
     ${following.value && html`<button type="button" onClick=${() => load(true)}>${t("documents.more")}</button>`}
     ${isWorkbench && whyNoOwn.value && html`<p class="quiet"><strong>${t("mine.title")}:</strong> ${whyNoOwn.value}</p>`}

@@ -2,7 +2,7 @@
 import { isWorkbench } from "../about.js";
 import { apiUrl } from "../api/http.js";
 import { sendsCredential } from "../api/sign_in.js";
-import { ErrorText } from "../error_text.js";
+import { ErrorText, told } from "../error_text.js";
 import { html, useSignal } from "../html.js";
 import { download } from "../sources/documents.js";
 import { pathOf } from "./uploads.js";
@@ -10,20 +10,31 @@ import { kindOf, sizeOf } from "./words.js";
 import { day, t } from "../texts.js";
 
 /** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
+/** @typedef {{ name: string, state: "failed", detail: string, when: string }} Failed */
+
+/** Documents that could not be indexed, and why.
+ * @param {{ failed: Failed[], remove: ((name: string) => void) | null, isOwn?: boolean }} props */
+export function FailedList({ failed, remove, isOwn }) {
+  const entryOf = (/** @type {Failed} */ { name, when }) => ({ name, type: "", size: 0, last_modified: when, passages: 0, pages: null, left_out: "" });
+  return html`<h2>${t("documents.failed")}</h2>
+    <ul class="document-list" aria-label=${t("documents.failed")}>
+      ${failed.map((one) => html`<${Row} key=${one.name} one=${entryOf(one)} why=${one.detail} remove=${remove} isOwn=${isOwn} />`)}
+    </ul>`;
+}
 
 /**
- * @param {{ one: Listed, remove: ((name: string) => void) | null, until?: string, isOwn?: boolean }} props
- *   `remove`: null, where the reader may not; `until`: when the document goes by itself.
+ * @param {{ one: Listed, remove: ((name: string) => void) | null, until?: string, isOwn?: boolean, why?: string }} props
+ *   `remove`: null, where the reader may not; `until`: when the document goes by itself; `why` it could not be indexed.
  */
-export function Row({ one, remove, until = "", isOwn = false }) {
+export function Row({ one, remove, until = "", isOwn = false, why = "" }) {
   const isAsking = useSignal(false);
   const problem = useSignal("");
   const { name, size, last_modified, passages, pages, left_out } = one;
   const shown = isOwn ? name.replace(/^mine\//, "") : name;
   const facts = [
-    !passages ? t("documents.notIndexed") : isWorkbench ? t("documents.passages", { n: passages }) : "",
+    why ? "" : !passages ? t("documents.notIndexed") : isWorkbench ? t("documents.passages", { n: passages }) : "",
     pages && pages > 1 ? t("documents.pages", { n: pages }) : "",
-    sizeOf(size),
+    !why && sizeOf(size),
     kindOf(name),
     day(last_modified),
     until,
@@ -32,7 +43,9 @@ export function Row({ one, remove, until = "", isOwn = false }) {
   const content = apiUrl(pathOf(name).replace("/documents/", "/content/"));
   return html`<li aria-label=${shown}>
     <div class="document-name">
-      ${isOwn || sendsCredential // which a link would not send
+      ${why
+        ? html`<span>${shown}</span>`
+        : isOwn || sendsCredential // which a link would not send
         ? html`<button type="button" class="plain name" onClick=${save}>${shown}</button>`
         : html`<a href=${content} target="_blank" rel="noopener">${shown}</a>`}
       ${remove &&
@@ -41,6 +54,7 @@ export function Row({ one, remove, until = "", isOwn = false }) {
     </div>
     <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
     ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
+    ${why && html`<div class="bad"><${ErrorText} text=${told(why, "unreadable")} /></div>`}
     ${left_out && html`<p class="warn">${t("documents.leftOut", { why: left_out })}</p>`}
     ${isAsking.value &&
     html`<p role="group" aria-label=${t("documents.deleteSure", { name: shown })}>

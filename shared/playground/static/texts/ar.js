@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "لا توجد وثيقة بهذا الاسم.",
   "documents.none": "لا توجد هنا وثائق يُسمح لك برؤيتها.",
   "documents.passages": { one: "مقطع واحد", two: "مقطعان", few: "{n} مقاطع", many: "{n} مقطعًا", other: "{n} مقطع" },
+  "documents.failed": "تعذّرت قراءتها",
   "documents.notIndexed": "غير مفهرسة",
   "documents.pages": { one: "صفحة واحدة", two: "صفحتان", few: "{n} صفحات", many: "{n} صفحة", other: "{n} صفحة" },
   "documents.deleteOne": "حذف {name}",

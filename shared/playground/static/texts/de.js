@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "Kein Dokument heißt so.",
   "documents.none": "Hier sind keine Dokumente, die Sie sehen dürfen.",
   "documents.passages": { one: "{n} Abschnitt", other: "{n} Abschnitte" },
+  "documents.failed": "Nicht lesbar",
   "documents.notIndexed": "nicht im Index",
   "documents.pages": { one: "{n} Seite", other: "{n} Seiten" },
   "documents.deleteOne": "{name} löschen",

@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "No document has such a name.",
   "documents.none": "There are no documents here that you may see.",
   "documents.passages": { one: "{n} passage", other: "{n} passages" },
+  "documents.failed": "Could not be read",
   "documents.notIndexed": "not indexed",
   "documents.pages": { one: "{n} page", other: "{n} pages" },
   "documents.deleteOne": "Delete {name}",

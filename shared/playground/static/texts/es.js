@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "Ningún documento tiene ese nombre.",
   "documents.none": "Aquí no hay documentos que usted pueda ver.",
   "documents.passages": { one: "{n} pasaje", other: "{n} pasajes" },
+  "documents.failed": "No se pudieron leer",
   "documents.notIndexed": "sin indexar",
   "documents.pages": { one: "{n} página", other: "{n} páginas" },
   "documents.deleteOne": "Eliminar {name}",

@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "Aucun document ne porte un tel nom.",
   "documents.none": "Il n’y a ici aucun document que vous puissiez voir.",
   "documents.passages": { one: "{n} passage", other: "{n} passages" },
+  "documents.failed": "N’ont pas pu être lus",
   "documents.notIndexed": "pas dans l’index",
   "documents.pages": { one: "{n} page", other: "{n} pages" },
   "documents.deleteOne": "Supprimer {name}",

@@ -174,6 +174,7 @@ export default {
   "documents.noneFound": "この名前の文書はありません。",
   "documents.none": "閲覧できる文書はありません。",
   "documents.passages": { one: "{n} か所の本文", other: "{n} か所の本文" },
+  "documents.failed": "読み取れなかった文書",
   "documents.notIndexed": "索引なし",
   "documents.pages": { one: "{n} ページ", other: "{n} ページ" },
   "documents.deleteOne": "{name} を削除",
