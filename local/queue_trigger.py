@@ -23,6 +23,8 @@ from local.storage import keep_polling
 
 LEASE_SECONDS = 600
 """How long a message is invisible if the host dies with it; while it lives it renews that."""
+_CHANGED = ("PopReceiptMismatch", "MessageNotFound")
+"""Error codes of a message that the function or somebody else has changed or deleted: the host leaves it alone."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +80,8 @@ class QueueTrigger:
         try:
             await self._work_on(message)
         except AzureError as exc:
-            _log.warning("%s: message %s comes again (%s)", self._function.name, message.id, type(exc).__name__)
+            if getattr(exc, "error_code", None) not in _CHANGED:
+                _log.warning("%s: message %s comes again (%s)", self._function.name, message.id, type(exc).__name__)
         finally:
             self._running -= 1
 

@@ -89,33 +89,13 @@ async def begin(accepted: AcceptedRequest, arrival: Arrival, body: Body | None) 
         SwitchboardError: it cannot begin.
     """
     service = await get_service()
-    if arrival.tries_left is not None:
-        runs = await get_message_runs()
-    else:
-        runs = await get_runs() if body or service.tool_servers else None
+    runs = await get_runs() if body or service.tool_servers else None
     return await runs_begin.begin(service, runs, accepted, arrival, body)
 
 
 _starting = asyncio.Lock()
 _runs: "Runs | None" = None
-_message_runs: "Runs | None" = None
 _upkeep: asyncio.Task[None] | None = None
-
-
-async def get_message_runs() -> "Runs":
-    """Return the runs of messages of the queue of requests: those of the app, if they are in its storage account.
-
-    Raises:
-        NotConfigured: a setting is missing or wrong.
-    """
-    global _message_runs
-    service = await get_service()
-    if service.settings.batches == "queue" and (runs := await get_runs()):
-        return runs
-    async with _starting:
-        if _message_runs is None:
-            _message_runs, _ = await run_import(build_runs, service, of_messages=True)
-    return _message_runs
 
 
 async def get_runs() -> "Runs | None":

@@ -179,24 +179,17 @@ def open_answers(settings: Settings) -> "AnswerQueue":
         NotConfigured: they are not set.
     """
     from shared.runs.answer_queue import AnswerQueue
-    from shared.runs.blob_objects import BlobObjects, open_container
+    from shared.runs.blob_objects import open_container
     from shared.runs.queue_engine import open_queue
 
     requests, name = settings.chat_requests_queue, settings.chat_answers_queue
     if requests is None or name is None:
         raise NotConfigured("CHAT_REQUESTS_QUEUE or CHAT_ANSWERS_QUEUE is missing.")
-    queue, container = open_queue(settings, name), open_container(settings, name)
-    return AnswerQueue(queue, container, open_queue(settings, requests), BlobObjects.from_settings(settings))
+    return AnswerQueue(open_queue(settings, name), open_container(settings, name), open_queue(settings, requests))
 
 
-def build_runs(
-    service: Service, *, of_messages: bool = False
-) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
+def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any, NoReturn]] | None]":
     """Make the store and the engine of runs that the settings name.
-
-    Args:
-        service: Answers the runs.
-        of_messages: Whether they are those of `CHAT_REQUESTS_QUEUE` in an app that keeps its other runs elsewhere.
 
     Returns:
         The runs, and what looks after them. None in Azure, where a timer does, and a rule of the storage account
@@ -208,22 +201,21 @@ def build_runs(
     from shared.runs.upkeep import keep_up
 
     settings = service.settings
-    if of_messages or settings.batches == "queue":
+    answers = open_answers(settings) if settings.chat_requests_queue else None
+    if settings.batches == "queue":
         from shared.runs.blob_objects import BlobObjects
         from shared.runs.queue_engine import QueueEngine
 
-        runner = Runner(BlobObjects.from_settings(settings), service, {})
-        here = InProcess(runner.run)
-        engine = here if of_messages else QueueEngine.from_settings(settings, here)
+        runner = Runner(BlobObjects.from_settings(settings), service, {}, answers)
+        engine = QueueEngine.from_settings(settings, InProcess(runner.run))
     else:
         from shared.runs.folder_objects import FolderObjects
 
-        runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {})
+        runner = Runner(FolderObjects(settings.data_dir / "batches"), service, {}, answers)
         engine = InProcess(runner.run)
     runs = Runs(runner, engine)
-    first = open_answers(settings).sweep if settings.chat_requests_queue else None
-    is_elsewhere = of_messages or (settings.batches == "queue" and settings.in_azure)
-    return runs, None if is_elsewhere else partial(keep_up, runs, first)
+    is_elsewhere = settings.batches == "queue" and settings.in_azure
+    return runs, None if is_elsewhere else partial(keep_up, runs)
 
 
 def _tool_servers(agents: Agents | None, settings: Settings, tokens: CallerTokens | None) -> ToolSource | None:

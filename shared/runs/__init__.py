@@ -17,7 +17,6 @@ A run is a folder of small objects in an `ObjectStore`, named by its id (44 hexa
     callers/{hash}       what a caller has begun, where that is limited
     going/{id}           an empty object while a run has neither ended nor waits for a person
     failed/{id}          an empty object for a run that ended with a fault of the app or of a service
-    messages/{id}/…      the message that a run answers, until its answer is sent
 
 Every object but the state and the calls of tools is written once (`NEW`), so that of two runners the first one wins.
 `registry.Runs` accepts, shows, stops and deletes runs, `following.Followers` reads them, `running.Runner` runs one,

@@ -1,31 +1,34 @@
-"""Sends answers to requests of a queue into another one, and lets requests come again whose host has died.
+"""Holds requests of a queue while they are answered, and sends the answers into another one.
 
 Imports `azure.storage.queue`: import this module late.
 """
 
+import asyncio
 import re
-import time
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from secrets import token_hex
 
 import msgspec
 from azure.storage.blob.aio import ContainerClient
+from azure.storage.queue import QueueMessage
 from azure.storage.queue.aio import QueueClient
 
-from shared.errors import InternalError, SwitchboardError
-from shared.outbound.azure_service.storage import OWN, close_client, made_when_missing, storage_errors
-from shared.runs import NEW, ObjectStore
-from shared.runs.claim import read_state
+from shared.errors import SwitchboardError
+from shared.outbound.azure_service.storage import OWN, made_when_missing, storage_errors
+from shared.runtime.host_file import pause_between_tries
 
 MAX_MESSAGE_BYTES = 48 * 1024
 """The largest answer inside a message; the queue takes 64 KiB, which are 48 KiB for those who encode in base64."""
+HELD_SECONDS = 60
+"""After how long a request comes again whose process has died."""
+_RENEWAL_SECONDS = 20
 
 _NO_XML = re.compile("[\ufffe\uffff]")
 """Characters that JSON allows in a text and the XML of the queue's protocol does not (XML 1.0, 2.2 Characters)."""
 
 
-class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+class _Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """The end of a request: what the message in the queue holds."""
 
     id: str
@@ -47,65 +50,63 @@ class AnswerQueue:
         queue: Client of the queue.
         container: Client of the container.
         requests: Client of the queue of requests.
-        store: Keeps the runs of requests, and what lets those that are worked on come again, as `messages/{run id}/…`:
-            the host of a process that has died does not show them for ten minutes.
     """
 
-    def __init__(
-        self, queue: QueueClient, container: ContainerClient, requests: QueueClient, store: ObjectStore
-    ) -> None:
+    def __init__(self, queue: QueueClient, container: ContainerClient, requests: QueueClient) -> None:
         self._requests = requests
-        self._store = store
         self._queue = queue
         self._container = container
 
-    async def send(self, reply: Reply, run_id: str) -> None:
-        """Send the answer of a run."""
-        message = _encoded(reply)
-        if len(message) > MAX_MESSAGE_BYTES:
-            blob = f"{run_id}.json"
-            await self._upload(blob, bytes(reply.body))
-            message = _encoded(Reply(reply.id, reply.status, blob=blob))
-        await self._send(message.decode())
-
-    async def take(self, run_id: str, message_id: str, receipt: str) -> str:
-        """Keep what lets a request come again whose run begins; return its name."""
-        name = f"messages/{run_id}/{token_hex(4)}"
-        await self._store.write(name, f"{message_id} {receipt}".encode(), NEW)
-        return name
-
-    async def done(self, name: str) -> None:
-        """Delete what lets a request come again: it is answered."""
-        with suppress(SwitchboardError):  # the next sweep does
-            await self._store.delete(name)
-
-    async def sweep(self) -> None:
-        """Let each request come again now whose run has lost its runner, or has ended and is not answered."""
-        for name in [name async for name in self._store.names("messages/")]:
-            state = None
-            with suppress(InternalError):  # one that cannot be read must not keep the others
-                state = await read_state(self._store, name.split("/")[1])
-            if state and state.is_stale(time.time()) and (found := await self._store.read(name)):
-                message_id, receipt = found.data.decode().split(" ")
-                with suppress(SwitchboardError), storage_errors(OWN):  # it is answered, or has come again by itself
-                    await self._requests.update_message(message_id, receipt, visibility_timeout=0)
-                await self.done(name)
-
-    async def _send(self, message: str) -> None:
+    async def send(self, named: str, status: int, body: bytes, run_id: str) -> None:
+        """Send the answer of a run, or its error, to the request that has this name."""
+        message = _encoded(_Reply(named, status, msgspec.Raw(body)))
         with storage_errors(OWN):
-            await made_when_missing(lambda: self._queue.send_message(message), self._queue.create_queue)
+            if len(message) > MAX_MESSAGE_BYTES:
+                message = _encoded(_Reply(named, status, blob=(blob := f"{run_id}.json")))
+                upload = partial(self._container.upload_blob, blob, body, overwrite=True)
+                await made_when_missing(upload, self._container.create_container)
+            await made_when_missing(lambda: self._queue.send_message(message.decode()), self._queue.create_queue)
 
-    async def _upload(self, name: str, body: bytes) -> None:
-        upload = partial(self._container.upload_blob, name, body, overwrite=True)
+    @asynccontextmanager
+    async def held(self, message_id: str, receipt: str) -> AsyncGenerator[None]:
+        """Hold a request while it is answered, and delete it then; one that fails comes again as `host.json` says.
+
+        The Functions host would hold it for ten minutes after the end of this process. It leaves a message alone whose
+        receipt has changed.
+
+        Raises:
+            Unavailable, TooSlow: it cannot be held now.
+        """
+        request, ended, pause = QueueMessage(id=message_id, pop_receipt=receipt), asyncio.Event(), 0
+        await self._show_in(request, HELD_SECONDS)
+        renewing = asyncio.create_task(self._renew(request, ended))
+        try:
+            yield
+            pause = None
+        except SwitchboardError:
+            pause = pause_between_tries()
+            raise
+        finally:
+            ended.set()
+            await asyncio.wait({renewing})
+            with suppress(SwitchboardError), storage_errors(OWN):  # else it comes again soon, and gets the same answer
+                await (self._requests.delete_message(request) if pause is None else self._show_in(request, pause))
+
+    async def _renew(self, request: QueueMessage, ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), _RENEWAL_SECONDS)
+                return
+            with suppress(SwitchboardError):  # the next renewal may do
+                await self._show_in(request, HELD_SECONDS)
+
+    async def _show_in(self, request: QueueMessage, seconds: int) -> None:
+        """Let a request come again after so many seconds."""
         with storage_errors(OWN):
-            await made_when_missing(upload, self._container.create_container)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await close_client(self._queue)
-        await close_client(self._container)
+            changed = await self._requests.update_message(request.id, request.pop_receipt, visibility_timeout=seconds)
+        request.pop_receipt = changed.pop_receipt
 
 
-def _encoded(reply: Reply) -> bytes:
+def _encoded(reply: _Reply) -> bytes:
     text = msgspec.json.encode(reply).decode()
     return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()

@@ -79,15 +79,17 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the run goes on when its reader leaves."""
     is_waited_for: bool = True
     """Whether somebody reads the answer now. Without that, the engine decides where and when the run begins."""
-    tries_left: int | None = None
-    """How often the same request comes again if this try fails; None: it does not come again by itself."""
+    queued_as: str = ""
+    """What the queue of answers calls the request; empty: it is no message of the queue of requests."""
+    tries_left: int = 0
+    """How often the same request comes again if this try fails."""
     is_told_later: bool = False
     """Whether the sender has asked to be told later, so that the run may take as long as such runs may."""
 
     @property
     def can_do_without_keeping(self) -> bool:
         """Whether the answer is of use if nothing can be kept of it: no call of a server's tool goes unkept."""
-        return not (self.keeping.acts or self.is_told_later or self.key is not None or self.tries_left is not None)
+        return not (self.keeping.acts or self.is_told_later or self.key is not None or self.queued_as)
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -261,7 +263,7 @@ async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival,
             protocol=arrival.protocol,
             path=arrival.path,
             route=arrival.options,
-            comes_again=arrival.tries_left is not None,
+            queued_as=arrival.queued_as,
             **msgspec.structs.asdict(asker),
         ),
         body,

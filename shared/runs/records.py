@@ -42,9 +42,10 @@ class RunRequest(Asker, frozen=True, kw_only=True):
     """The path of the HTTP request; empty if it came in another way."""
     route: RouteOptions = RouteOptions()
     """What the route says of the answer."""
-    comes_again: bool = False
-    """Whether the same request comes again until it is answered, as a message of a queue does. Its run then leaves an
-    error that another try may mend to the next one, and asks nobody for consent."""
+    queued_as: str = ""
+    """What the queue of answers calls the request; empty: it was no message of the queue of requests. One that was
+    comes again until it is answered, leaves an error that another try may mend to the next one, and asks nobody for
+    consent."""
 
     def encode(self, body: Body) -> bytes:
         """Make the object of the request."""
@@ -71,7 +72,7 @@ class RunRequest(Asker, frozen=True, kw_only=True):
         Raises:
             BadRequest, NotAllowed, NotFound, TooLarge: it cannot be answered.
         """
-        protocol, begins_chat = PROTOCOLS[self.protocol], not self.comes_again
+        protocol, begins_chat = PROTOCOLS[self.protocol], not self.queued_as
         return as_run(accept(protocol, body, self, settings, self.route, begins_chat=begins_chat))
 
 

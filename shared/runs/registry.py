@@ -308,7 +308,7 @@ class Runs:
             entry = records.KeyEntry(run_id, same, time.time())
             run_id = await self._enter_key(name, entry)
         may_be_there = new.named or new.key
-        if not (new.request.comes_again or (may_be_there and await self.store.read(f"{run_id}/request"))):
+        if not (new.request.queued_as or (may_be_there and await self.store.read(f"{run_id}/request"))):
             await self._quotas.count(caller, run_id, len(request))
         try:
             await self.store.write(f"{run_id}/request", request, NEW)
@@ -353,7 +353,7 @@ class Runs:
 
     async def _first_etag(self, run_id: str, state: records.State, new: NewRun) -> str:
         """Write the first state of a run; return its ETag, or nothing if it has a state."""
-        if not new.request.comes_again:  # else the platform looks after it
+        if not new.request.queued_as:  # else the platform looks after it
             await enter_going(self.store, run_id)
         try:
             return await self.store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequ
 from contextlib import contextmanager, suppress
 from copy import replace
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -32,6 +33,9 @@ from shared.wire.framing import encode_json
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
+if TYPE_CHECKING:
+    from shared.runs.answer_queue import AnswerQueue
+
 _log = logging.getLogger("switchboard.run")
 
 
@@ -56,12 +60,16 @@ class Runner:
         store: Keeps them.
         service: Answers them.
         lives: Those that go on in this process, by their ids.
+        answers: Where answers to messages of the queue of requests go; None: there are none.
     """
 
-    def __init__(self, store: ObjectStore, service: Service, lives: dict[str, Live]) -> None:
+    def __init__(
+        self, store: ObjectStore, service: Service, lives: dict[str, Live], answers: "AnswerQueue | None" = None
+    ) -> None:
         self.store = store
         self.service = service
         self.lives = lives
+        self.answers = answers
 
     async def run(self, run_id: str) -> RunEnd:
         """Run a run until it has a result, from where an earlier runner was interrupted."""
@@ -102,7 +110,7 @@ class Runner:
                 beating.cancel()  # a beat after the state that waits would put the running one in its place
                 await asyncio.wait([beating])
                 return await self._waiting(claim, run)
-            return await claim.end(result)
+            return await run.end(result)
         except _NextTryError:
             return await claim.leave_to_next_try()
         except asyncio.CancelledError:
@@ -192,6 +200,8 @@ class _Run:
             model=KeptCalls(runner.service.model, runner.store, claim.run_id, is_new=new is not None),
         )
         self._lives = runner.lives
+        self._answers = runner.answers
+        self._queued_as = ""
         self._new = new
         self._begun = begun
         self._is_last_try = is_last_try
@@ -214,11 +224,18 @@ class _Run:
         """End it with an error. What it has done stays readable."""
         try:
             request, _ = await self._claim.request()
+            self._queued_as = request.queued_as
             if is_paused(known := await self._journal.read()):
                 await self._leave_pause(known)
         except InternalError as damage:
             return await self._claim.end(unreadable(damage))
-        return await self._claim.end(await self._failed(error, request))
+        return await self.end(await self._failed(error, request))
+
+    async def end(self, result: Result) -> RunEnd:
+        """End it, and send its answer first if it is to a message that nobody works on."""
+        if self._queued_as and self._answers and self._begun is None:
+            await self._answers.send(self._queued_as, result.status, bytes(result.body), self.run_id)
+        return await self._claim.end(result)
 
     async def _leave_pause(self, known: list[ChatEvent]) -> None:
         """Begin the journal that has no pause at its end: readers are asked nothing more, and see one end alone."""
@@ -234,12 +251,13 @@ class _Run:
             request, body = (self._new.request, None) if self._new else await self._claim.request()
         except InternalError as error:
             return unreadable(error)
+        self._queued_as = request.queued_as
         try:
             return await self._answer(request, body)
         except SwitchboardError as error:
             if self._begun and not self._begun.done():
                 self._begun.set_exception(error)
-            if request.comes_again and not self._is_last_try and is_temporary(error):
+            if request.queued_as and not self._is_last_try and is_temporary(error):
                 raise _NextTryError from None
             return await self._failed(error, request)
         except _StoreFailedError as interrupted:
@@ -292,7 +310,7 @@ class _Run:
         until = self._new.until if self._new else None
         until = asyncio.get_running_loop().time() + left if until is None else until
         accepted = self._new.accepted if self._new else request.accepted(body or Body({}), settings)
-        book = KeptTools(self._store, self._claim.run_id, self._claim.state, asks=not request.comes_again)
+        book = KeptTools(self._store, self._claim.run_id, self._claim.state, asks=not request.queued_as)
 
         def make(events: AsyncGenerator[ChatEvent], context: RequestContext) -> LiveTurn:
             self._turn = LiveTurn(resumed(events, known, self._begin_anew) if known else events, context)

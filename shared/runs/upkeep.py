@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -17,17 +16,15 @@ _SWEEP_SECONDS = 15
 _TIDY_SECONDS = 60 * 60
 """How often old runs are deleted."""
 
-type _Sweep = Callable[[], Awaitable[None]]
-
 _log = logging.getLogger("switchboard.run")
 
 
-async def keep_up(runs: Runs, first: _Sweep | None) -> NoReturn:
+async def keep_up(runs: Runs) -> NoReturn:
     """Sweep and tidy now and then."""
     tidied, is_well = -float(_TIDY_SECONDS), True
     while True:
         try:
-            await sweep(runs, first)
+            await sweep(runs)
             if time.monotonic() - tidied >= _TIDY_SECONDS:
                 await tidy(runs.store)
                 tidied = time.monotonic()
@@ -40,17 +37,15 @@ async def keep_up(runs: Runs, first: _Sweep | None) -> NoReturn:
         await asyncio.sleep(_SWEEP_SECONDS)
 
 
-async def sweep(runs: Runs, first: _Sweep | None = None) -> None:
+async def sweep(runs: Runs) -> None:
     """Let all runs go on that have begun, or that people have decided about, and that nobody works on.
 
-    One that nobody waits for is thereby looked after as well. `first` lets messages come again. It costs a list, and
-    two reads for each run that is going elsewhere.
+    One that nobody waits for is thereby looked after as well. It costs a list, and two reads for each run that is going
+    elsewhere.
 
     Raises:
         Unavailable, TooSlow: the store or the engine cannot be used.
     """
-    if first:
-        await first()
     for name in [name async for name in runs.store.names("going/")]:
         try:
             await runs.look_after(name.rpartition("/")[2])
@@ -76,8 +71,7 @@ async def tidy(store: ObjectStore) -> None:
     for name in keys:
         with suppress(InternalError):
             await _tidy_key(store, name)
-    # What has no state: a run whose acceptance was cut off, what a message of the request queue has kept, and in which
-    # chats runs were.
+    # What has no state: a run whose acceptance was cut off, and in which chats runs were.
     if alone := folders.difference(states):
         async for name in store.names(before=time.time() - records.RETENTION_SECONDS):
             if name.partition("/")[0] in alone:

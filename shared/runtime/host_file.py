@@ -14,12 +14,23 @@ ROUTE_PREFIX: str = _EXTENSIONS["http"]["routePrefix"].strip("/")
 
 def function_timeout() -> int:
     """How long a function may run, in seconds. The platform ends the process of one that runs longer."""
-    hours, minutes, seconds = map(int, _FILE["functionTimeout"].split(":"))
-    return (hours * 60 + minutes) * 60 + seconds
+    return _seconds(_FILE["functionTimeout"])
 
 
 def most_tries() -> int:
     """How often a queue message is tried, after which it goes to the poison queue."""
-    written: int = _EXTENSIONS["queues"]["maxDequeueCount"]
-    changed = os.environ.get("AzureFunctionsJobHost__extensions__queues__maxDequeueCount")  # noqa: SIM112 (the platform's)
-    return int(changed or written)
+    return int(_of_queues("maxDequeueCount"))
+
+
+def pause_between_tries() -> int:
+    """How long a queue message waits after a try that failed, in seconds."""
+    return _seconds(str(_of_queues("visibilityTimeout")))
+
+
+def _of_queues(name: str) -> str | int:
+    return os.environ.get(f"AzureFunctionsJobHost__extensions__queues__{name}") or _EXTENSIONS["queues"][name]
+
+
+def _seconds(duration: str) -> int:
+    hours, minutes, seconds = map(int, duration.split(":"))
+    return (hours * 60 + minutes) * 60 + seconds

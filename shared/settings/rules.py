@@ -122,9 +122,10 @@ _CONNECTION_STRING = re.compile(r"(^|;)\s*(UseDevelopmentStorage=true|(AccountNa
 def _batches(settings: AllFields) -> Iterator[str]:
     if settings.batch_backend == "queue" and not settings.has_own_storage:
         yield "AzureWebJobsStorage is missing: BATCH_BACKEND=queue needs it. Or set BATCH_BACKEND to folder or off."
-    if settings.bot_id and settings.batches == "off":
-        yield "BATCH_BACKEND is off: the answers of a bot (BOT_ID) are kept until they are sent. Unset it."
     requests = settings.chat_requests_queue
+    for name, is_set in (("BOT_ID", settings.bot_id), ("CHAT_REQUESTS_QUEUE", requests)):
+        if is_set and settings.batches == "off":
+            yield f"BATCH_BACKEND is off, and the answers of {name} are kept until they are sent: unset it."
     if requests and requests == settings.chat_answers_queue:
         yield "CHAT_ANSWERS_QUEUE: should be another queue than CHAT_REQUESTS_QUEUE."
     if requests and not settings.has_own_storage:

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from base64 import b64decode
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -61,8 +61,6 @@ class _Work(msgspec.Struct):
     """The id for the answer: the message's own until the request's is read."""
     run_id: str
     """The run of the message, the same at each delivery."""
-    delivered: tuple[str, str]
-    """The message's id in the queue, and the right to change it."""
     invocation_id: str
     """The platform's id."""
     since: datetime | None
@@ -71,8 +69,6 @@ class _Work(msgspec.Struct):
     """How often it is delivered again if this try fails."""
     protocol: Protocol = AI_CHAT
     """The protocol that an error is told in."""
-    entry: str = ""
-    """What lets the message come again if this process ends; empty: its run has not begun."""
 
 
 async def answer(
@@ -91,22 +87,21 @@ async def answer(
     Raises:
         SwitchboardError: it cannot be answered now, and there is another try.
     """
-    from shared.runs.answer_queue import Reply
     from shared.runs.records import digest, is_temporary
 
     run_id = digest("queue message", message_id)[:32]
-    work = _Work(message_id, run_id, (message_id, receipt), invocation_id, since, max(0, most_tries() - tries))
+    work = _Work(message_id, run_id, invocation_id, since, max(0, most_tries() - tries))
     try:
         answers = await app.get_answers()
-        try:
-            status, body = 200, await _answered(message, work)
-        except SwitchboardError as error:
-            if is_temporary(error) and work.tries_left:
-                raise
-            status, body = error.status, work.protocol.error(error, invocation_id)
-        await answers.send(Reply(work.id, status, msgspec.Raw(encode_json(body))), run_id)
-        if work.entry:
-            await answers.done(work.entry)
+        # After the last try the platform moves the message, for which nobody else may have changed it.
+        async with answers.held(message_id, receipt) if work.tries_left else nullcontext():
+            try:
+                status, body = 200, await _answered(message, work)
+            except SwitchboardError as error:
+                if is_temporary(error) and work.tries_left:
+                    raise
+                status, body = error.status, work.protocol.error(error, invocation_id)
+            await answers.send(work.id, status, encode_json(body), run_id)
         _log.info("message of invocation %s: answered with %d, try %d", invocation_id, status, tries)
     except SwitchboardError as error:
         _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
@@ -166,9 +161,9 @@ async def _run(asked: _Message, work: _Work) -> Json:
         protocol=work.protocol.name,
         run_id=work.run_id,
         outlives=True,
+        queued_as=asked.id,
         tries_left=work.tries_left,
     )
-    work.entry = await (await app.get_answers()).take(work.run_id, *work.delivered)
     followed = await app.begin(accepted, arrival, body)
     return encode(followed.request, await fold(followed.events(), filter_ends=work.protocol.filter_ends))
 

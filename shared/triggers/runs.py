@@ -220,8 +220,8 @@ async def sweep() -> None:
     """Let runs go on that nobody works on (timer trigger)."""
     from shared.runs import upkeep
 
-    service, runs = await parts()
-    await upkeep.sweep(runs, (await app.get_answers()).sweep if service.settings.chat_requests_queue else None)
+    _, runs = await parts()
+    await upkeep.sweep(runs)
 
 
 async def give_up_batch(message: bytes) -> None:

@@ -4,33 +4,33 @@ import asyncio
 import json
 import re
 import sys
-import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import aiohttp
-import msgspec
 import pytest
 import pytest_asyncio
 from azure.core.exceptions import ResourceNotFoundError
+from azure.core.pipeline import PipelineResponse
+from azure.core.rest import HttpRequest
 from azure.storage.blob.aio import ContainerClient
 from azure.storage.queue.aio import QueueClient
 
 from shared.chat_types import Caller
+from shared.errors import Unavailable
 from shared.history import Mode, owner_of
 from shared.history.sqlite_history import SqliteHistory
-from shared.runs import NEW
 from shared.runs.answer_queue import AnswerQueue
-from shared.runs.blob_objects import BlobObjects
-from shared.runs.records import State
-from shared.settings import Settings
 from tests.app import conftest
 from tests.app.conftest import NO_VECTORS
+from tests.clock import Clock
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.runs.acting import crm
 from tests.stand_ins.azurite import Azurite
@@ -328,33 +328,43 @@ async def test_a_host_that_is_killed_in_the_middle_loses_no_message_and_no_finis
     assert len(openai.chats) == before + 4  # of the second agent one hung
 
 
-@pytest.mark.parametrize("is_alive", [False, True])
-async def test_a_message_comes_again_soon_if_its_runner_has_died_and_not_before(queues: Queues, is_alive: bool) -> None:
-    await queues.ask({"id": "left", "body": BODY})
+@pytest.mark.parametrize(("error", "shown_in"), [(None, None), (Unavailable("Not now."), "120"), (KeyError(), "0")])
+async def test_a_message_is_held_for_a_minute_at_a_time_and_then_deleted_or_shown_again(
+    azurite: Azurite, queues: Queues, error: Exception | None, shown_in: str | None
+) -> None:
+    """If the process dies it comes again after that minute; the Functions host's own lease would be ten."""
+    await queues.ask({"id": "held", "body": BODY})
     taken = await anext(queues.requests.receive_messages(visibility_timeout=600))
-    run_id, beat = uuid4().hex, time.time() - (0 if is_alive else 60)
-    settings = Settings.read(queues.settings)
-    async with aclosing(BlobObjects.from_settings(settings)) as store:
-        answers = AnswerQueue(queues.answers, queues.blobs, queues.requests, store)
-        entry = await answers.take(run_id, taken.id, taken.pop_receipt or "")
-        await answers.sweep()  # its run has not begun yet
-        assert await queues.requests.peek_messages() == []
-        await store.write(f"{run_id}/state", msgspec.json.encode(State("o", beat, beat, runner="r")), NEW)
-        await answers.sweep()
-        assert len(await queues.requests.peek_messages()) == (0 if is_alive else 1)
-        assert bool(await store.read(entry)) == is_alive
+    changes, clock = asyncio.Queue[tuple[str, str | None]](), Clock()
+
+    def note(response: PipelineResponse[HttpRequest, object]) -> None:
+        request = response.http_request
+        changes.put_nowait((request.method, dict(parse_qsl(urlsplit(request.url).query)).get("visibilitytimeout")))
+
+    async with QueueClient.from_connection_string(
+        azurite.connection_string, queues.requests.queue_name, raw_response_hook=note
+    ) as watched:
+        with suppress(Unavailable, KeyError):
+            async with AnswerQueue(queues.answers, queues.blobs, watched).held(taken.id, taken.pop_receipt or ""):
+                assert await changes.get() == ("PUT", "60")
+                await asyncio.sleep(0)  # it waits for the next renewal
+                clock.forward(20)
+                assert await changes.get() == ("PUT", "60")
+                if error:
+                    raise error
+        assert await changes.get() == (("PUT", shown_in) if shown_in else ("DELETE", None))
 
 
 async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_without_the_model(
     queues: Queues, data_dir: Path, openai: OpenAIStandIn
 ) -> None:
-    """As if the host had died between the answer and the end of the message."""
+    """As if the host had died between the answer and the end of the message: in a last try it is the host's."""
     env = {"DATA_DIR": str(data_dir), **queues.settings, **openai.settings, **NO_VECTORS}
     await queues.ask({"id": "twice", "body": BODY})
     taken = await anext(queues.requests.receive_messages(visibility_timeout=600))
     program = (
         "import asyncio, sys; from shared.triggers.chat_requests import answer; "
-        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], '', 1, 'i', None))"
+        "asyncio.run(answer(sys.argv[1].encode(), sys.argv[2], '', 5, 'i', None))"
     )
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, str(taken.content), str(taken.id)), cwd=REPOSITORY, env=env
@@ -369,6 +379,29 @@ async def test_a_message_that_comes_again_after_its_answer_gets_the_same_one_wit
         await logged(host, "answered with 200, try 2")
     assert one == other
     assert len(openai.chats) == calls
+
+
+async def test_an_operator_who_tries_a_failed_message_again_has_its_answer_sent(
+    queues: Queues, data_dir: Path, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    once = {"AzureFunctionsJobHost__extensions__queues__maxDequeueCount": "1"}
+    keys = {"AUTH_MODE": "api-key", "API_KEYS": f"boss:{sha256(b'secret').hexdigest()}", "OPERATORS": "boss"}
+    openai.fail(401)
+    async with hosted(data_dir, queues.settings, openai.settings, NO_VECTORS, once, keys) as host:
+        await queues.ask({"id": "again", "body": BODY})
+        (answer,) = await queues.answered()
+        assert (answer["id"], answer["status"]) == ("again", 503)
+        openai.reply("It pays.")
+        boss = {"Authorization": "Bearer secret"}
+        async with http.get(f"{host.url}/runs?state=failed", headers=boss) as response:
+            (failed,) = [
+                run for run in (await response.json())["runs"] if run["owner"].endswith(queues.requests.queue_name)
+            ]
+        async with http.post(f"{host.url}/runs/{failed['id']}/retry", headers=boss) as response:
+            assert response.status == 204
+        (answer,) = await queues.answered()
+    assert (answer["id"], answer["status"]) == ("again", 200)
+    assert answer["body"]["message"]["content"] == "It pays."
 
 
 async def test_a_message_that_ends_the_process_each_time_goes_to_the_poison_queue(

@@ -288,6 +288,34 @@ async def test_a_message_is_deleted_though_its_function_ends_while_it_is_made_in
         await asyncio.wait({running})
 
 
+async def test_a_message_is_left_alone_that_its_function_has_changed(
+    azurite: Azurite, queue: QueueClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    await queue.create_queue()
+    await queue.send_message(encoded("held"))
+    calls, work = asyncio.Queue[Call](), Future[bool]()
+    caplog.set_level("INFO")
+
+    def invoke(call: Call) -> Future[bool]:
+        calls.put_nowait(call)
+        return work
+
+    client = QueueClient.from_connection_string(azurite.connection_string, queue.queue_name)
+    async with client as watched:
+        function = Function("work", "1", {"type": "queueTrigger", "name": "message"})
+        running = asyncio.create_task(QueueTrigger(function, watched, watched, invoke, TriggerOptions()).run())
+        of = (await calls.get()).metadata
+        await queue.update_message(str(of["Id"]), str(of["PopReceipt"]), visibility_timeout=600)
+        work.set_result(True)
+        await queue.send_message(encoded("next"))
+        await calls.get()
+        running.cancel()
+        await asyncio.wait({running})
+    assert "work succeeded" in caplog.text
+    assert "comes again" not in caplog.text
+    assert (await queue.get_queue_properties()).approximate_message_count
+
+
 async def test_a_poll_is_one_request(azurite: Azurite, queue: QueueClient) -> None:
     """A second one that fails would hide that the first one brought messages."""
     await queue.create_queue()

@@ -155,6 +155,7 @@ def test_nothing_configured_is_complete() -> None:
         ),
         ({"CONTENT_STORAGE": "sk-secret"}, "CONTENT_STORAGE: should be the connection string of a storage account"),
         ({"CONTENT_STORAGE__queueServiceUri": "https://x"}, "CONTENT_STORAGE__blobServiceUri is missing"),
+        ({"CHAT_REQUESTS_QUEUE": "asked", "BATCH_BACKEND": "off"}, "the answers of CHAT_REQUESTS_QUEUE are kept until"),
         ({"CONTENT_STORAGE__blobServiceUri": "http://blobs.example"}, "CONTENT_STORAGE__blobServiceUri is another"),
         (
             {
