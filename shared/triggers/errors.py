@@ -10,16 +10,18 @@ from shared.chat_types import ChatRequest
 from shared.events import Failed
 from shared.web.responses import json_response
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.protocol import Protocol, Record
+from shared.wire.protocol import Protocol, Record, own_error_record
 
 
 def error_response(error: errors.SwitchboardError, request: Request) -> Response:
-    """Make an error response in the shape of the request's protocol, or of `ai-chat` if none is resolved yet.
+    """Make an error response in the shape of the request's protocol, or of the app's own routes if it has none.
 
     A route that speaks no protocol of the table puts what makes its errors into `error_record` of the request's state.
     """
-    protocol: Protocol = getattr(request.state, "protocol", AI_CHAT)
-    record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
+    resolved: Protocol | None = getattr(request.state, "protocol", None)
+    protocol = resolved or AI_CHAT
+    made = resolved.error if resolved else own_error_record
+    record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", made)
     invocation = invocation_id(request)
     asked: ChatRequest | None = getattr(request.state, "asked", None)
     if asked and protocol.sends_inside(error, asked):

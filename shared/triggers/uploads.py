@@ -20,6 +20,7 @@ from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge,
 from shared.triggers.errors import invocation_id
 from shared.web.responses import TurnResponse, cancelled_on_disconnect, json_response
 from shared.wire.framing import encode_json
+from shared.wire.reasons import beside, reason_of
 from shared.wire.request_body import Body
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Upload:
         try:
             outcome = await self._outcome()
         except SwitchboardError as error:
-            outcome = {"state": "failed", "detail": error.message, "code": error.code}
+            outcome = {"state": "failed", "detail": error.message, "code": error.code, **beside(error)}
         except Exception as fault:  # noqa: BLE001 (the outer edge of this answer, and log_fault logs it)
             log_fault(fault, invocation)
             outcome = {"state": "failed", "detail": InternalError().message, "code": InternalError.code}
@@ -175,4 +176,5 @@ def listed_json(one: Listed) -> dict[str, Json]:
 
 def failure_json(one: Failure) -> dict[str, Json]:
     """Make the entry of a document that could not be indexed."""
-    return {"name": one.name, "state": "failed", "detail": one.detail, "when": one.when.isoformat()}
+    failed = {"name": one.name, "state": "failed", "detail": one.detail, "when": one.when.isoformat()}
+    return {**failed, **reason_of(one.detail)}

@@ -20,7 +20,8 @@ from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, q
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record
+from shared.wire.protocol import QUESTION, Protocol, Record
+from shared.wire.reasons import beside, reason_of
 
 
 class _Encoder(PartsEncoder):
@@ -122,6 +123,8 @@ class _Encoder(PartsEncoder):
     def _failed(self, failed: events.Failed) -> Iterable[Record]:
         error = failed.error
         wait = [_custom("retry_after", error.retry_after)] if isinstance(error, RateLimited | Overloaded) else []
+        if self._details.shows_progress and (reason := reason_of(error.message)):
+            wait.append(_custom("reason", reason))
         start = () if self._has_begun else self._begin()
         return (*start, *self._found(error), *wait, *self._end_run(error_text(error, failed.invocation_id), error.code))
 
@@ -320,13 +323,18 @@ def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Jso
     return sources
 
 
+def _error_record(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the error document, with what lets the page say it in the language of its reader."""
+    return {"error": {"code": error.code, "message": error_text(error, invocation_id), **beside(error)}}
+
+
 AG_UI = Protocol(
     name="ag-ui",
     parse=parse,
     attached=attached,
     answer=None,
     encoder=_Encoder,
-    error=coded_error_record,
+    error=_error_record,
     fails_in_stream=(SwitchboardError,),
     message_encoder=_MessageEncoder,
     framing=SSE,

@@ -14,6 +14,7 @@ from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, Switch
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, OpenCall, ToolEnded
 from shared.wire.consent import in_words, with_calls
 from shared.wire.framing import SSE, BrokenOff, Framed, Framing, encode_json
+from shared.wire.reasons import beside
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -38,6 +39,11 @@ class Encoder(TypingProtocol):
 def error_record(error: SwitchboardError, invocation_id: str) -> Record:
     """Make the error record of most protocols. Front ends show `error` unchanged, so it is a string."""
     return {"error": error_text(error, invocation_id)}
+
+
+def own_error_record(error: SwitchboardError, invocation_id: str) -> Record:
+    """Make the error document of routes that speak no protocol: the page says it in the language of its reader."""
+    return error_record(error, invocation_id) | {"code": error.code, **beside(error)}
 
 
 def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:

@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from shared import errors
+
 STATIC = Path(__file__).parents[2] / "shared" / "playground" / "static"
 TEXTS = STATIC / "texts"
 TABLES = sorted(path.relative_to(TEXTS).with_suffix("").as_posix() for path in TEXTS.rglob("*.js"))
@@ -35,6 +37,13 @@ _NAMES = re.compile(
     r"|Generated search query|Unverified citations|Results|Prompt|Reasoning|Safety|\w+Exception|\w+Error|ms"
     r"|Markdown|JSON|English|Deutsch|Français|Español|العربية|日本語|TABLE"
 )
+
+
+_SHARED = STATIC.parents[1]
+REASONS: dict[str, list[str]] = json.loads((_SHARED / "wire" / "reasons.json").read_bytes())
+CODES = {str(found) for kind in vars(errors).values() if (found := getattr(kind, "code", None))}
+NOT_SHOWN = {"stopped", "begun_anew", "key_reused", "request_timeout", "overloaded", "not_configured"}
+"""Codes that the page takes for others, or that end nothing for its reader."""
 
 
 @cache
@@ -117,8 +126,16 @@ def test_no_text_stands_outside_the_tables() -> None:
 
 def test_every_text_is_used() -> None:
     """A text that nothing shows is still translated into every language."""
-    literals = {text for _, kind, text in _literals() if not kind}
+    literals = {text for _, kind, text in _literals() if not kind} | {f"error.{code}" for code in (*CODES, *REASONS)}
     assert not [key for key in table_of("en") | table_of("workbench/en") if key not in literals]
+
+
+@pytest.mark.parametrize("code", sorted({*REASONS, *CODES} - NOT_SHOWN))
+def test_the_page_has_a_text_for_all_that_the_app_may_say_of_an_error(code: str) -> None:
+    """Without one it would be English for all readers, or say less than the app knows."""
+    text = table_of("en")[f"error.{code}"]["other"]
+    known = {name for part in REASONS.get(code, ()) for name in re.findall(r"{(\w+)", part)} | {"until"}
+    assert set(_NAME.findall(text)) <= known
 
 
 @pytest.mark.parametrize("table", TABLES)

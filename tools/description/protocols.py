@@ -18,18 +18,30 @@ from shared.wire.described import Kind
 from shared.wire.openai_body import OpenaiKeys
 from shared.wire.openai_responses_body import OpenaiResponsesKeys
 
+_CODE = Field(description="The error's code.")
+type Reason = Annotated[str, Field(description="What the sentence says, where it is known by more than the code.")]
+type Values = Annotated[dict[str, int | str], Field(description="The values in the sentence, by name.")]
+type Wait = Annotated[int, Field(description="Seconds to wait, also where they are many.")]
+
 
 class ErrorText(TypedDict):
-    """An error."""
+    """An error. All but the sentence is on routes that speak no protocol."""
 
     error: Annotated[str, Field(description="What the caller can do, and the invocation id for the logs.")]
+    code: NotRequired[Annotated[str, _CODE]]
+    reason: NotRequired[Reason]
+    values: NotRequired[Values]
+    retry_after: NotRequired[Wait]
 
 
 class CodedError(TypedDict):
     """What went wrong."""
 
-    code: Annotated[str, Field(description="The error's code.")]
+    code: Annotated[str, _CODE]
     message: Annotated[str, Field(description="What the caller can do.")]
+    reason: NotRequired[Reason]
+    values: NotRequired[Values]
+    retry_after: NotRequired[Wait]
 
 
 class ErrorObject(TypedDict):

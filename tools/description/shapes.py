@@ -10,7 +10,7 @@ from shared.wire import rai_body as bodies
 from shared.wire.ai_sdk_body import MOST_PARTS
 from shared.wire.chat_body import MAX_CONVERSATION_ID
 from shared.wire.history_body import ChatMode, MessageRole
-from tools.description.protocols import ErrorText
+from tools.description.protocols import ErrorText, Reason, Values
 
 type ErrorCode = Annotated[str, Field(description="The error's code.")]
 
@@ -290,6 +290,8 @@ class FailedDocument(TypedDict):
     state: Literal["failed"]
     detail: Annotated[str, Field(description="Why, as a sentence.")]
     when: Annotated[str, Field(description="ISO 8601, in UTC.")]
+    reason: NotRequired[Reason]
+    values: NotRequired[Values]
 
 
 class Documents(TypedDict):
@@ -316,6 +318,8 @@ class UploadStep(TypedDict):
     name: NotRequired[str]
     detail: NotRequired[Annotated[str, Field(description="With the last state: how many passages, or why it failed.")]]
     code: NotRequired[Annotated[str, Field(description="The error's code, where an error was the reason.")]]
+    reason: NotRequired[Reason]
+    values: NotRequired[Values]
 
 
 class QueuedDocument(TypedDict):

@@ -111,6 +111,9 @@ export function rich(key, values = {}) {
     .map((part, index) => (index % 3 === 1 ? part && h("code", null, part) : index % 3 === 2 ? part && shown(values[part]) : part));
 }
 
+/** Whether there is a text, of which a part comes from the app. @param {string} key */
+export const hasText = (key) => key in table;
+
 /** @param {Key} key @param {Record<string, any>} values @returns {string} */
 function patternOf(key, { n }) {
   const text = table[key] ?? key; // a part of the workbench has asked, on the page for readers

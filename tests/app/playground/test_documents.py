@@ -10,6 +10,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from tests.app.conftest import hosted
 from tests.app.identity.conftest import Key, taking
 from tests.local.running_host import RunningHost
+from tests.playground.test_texts import table_of
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
 
@@ -69,8 +70,8 @@ async def test_why_a_file_cannot_be_read_is_told_in_the_readers_language(browser
     await page.get_by_label("Dateien wählen").set_input_files([markdown("yak.md", "Yaks have hair."), broken])
     told = page.get_by_role("list", name="Uploads").get_by_role("status")
     await expect(told.nth(0)).to_have_text("im Index")
-    await expect(told.nth(1)).to_contain_text("fehlgeschlagen: Die Datei ist nicht lesbar")
-    await expect(page.get_by_role("list", name="Nicht lesbar")).to_contain_text("Die Datei ist nicht lesbar")
+    await expect(told.nth(1)).to_contain_text("fehlgeschlagen: Die Datei ist beschädigt")
+    await expect(page.get_by_role("list", name="Nicht lesbar")).to_contain_text("Die Datei ist beschädigt")
     await page.get_by_role("button", name="yak.md löschen").click()
     await page.get_by_role("button", name="Endgültig löschen").click()
     await expect(page.get_by_role("button", name="yak.md löschen")).to_have_count(0)
@@ -87,8 +88,22 @@ async def test_who_may_not_write_is_offered_nothing_to_write_with(
         await page.goto("about:blank")  # before the host ends
 
 
+async def refused_in(language: str, browser: Browser, host: RunningHost, key: str) -> None:
+    """Upload one document too many; what refuses it is said in this language, with the number."""
+    context = await browser.new_context(locale=language)
+    page = await context.new_page()
+    await page.goto(host.url)
+    await page.locator("input[type=password]").fill(key)
+    await page.keyboard.press("Enter")
+    await page.goto(f"{host.url}/#/documents")
+    await page.locator(".mine input[type=file]").set_input_files(markdown("d.md", "Zebras."))
+    text = table_of(language)["error.own_documents"]["other"].replace("{most}", "3")
+    await expect(page.locator(".mine .uploads [role=status]")).to_contain_text(text)
+    await context.close()
+
+
 async def test_a_persons_own_documents_are_added_listed_and_deleted(
-    page: Page, tmp_path_factory: pytest.TempPathFactory
+    page: Page, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     ada = Key("ada")
     async with hosted(
@@ -104,6 +119,8 @@ async def test_a_persons_own_documents_are_added_listed_and_deleted(
         await expect(listed).to_have_count(3)
         await expect(listed.first).to_contain_text(re.compile(r"^a\.md.* · kept until \w+ \d{1,2}, \d{4}$", re.DOTALL))
         await expect(mine).to_contain_text("3 of 3 documents, 21 bytes of 100.0 MB, 3 of 5,000 pages.")
+        for language in ("de", "ja"):
+            await refused_in(language, browser, host, ada.made[0])
         async with page.expect_download() as saved:
             await listed.first.get_by_role("button", name="a.md", exact=True).click()
         assert (await saved.value).suggested_filename == "a.md"

@@ -206,9 +206,9 @@ async def test_on_paper_are_the_whole_chat_and_its_sources_alone(
     asked = await page.get_by_role("heading", level=2, name=QUESTION).bounding_box()
     assert asked
     assert asked["x"] < 20, "a question begins where a line begins"
-    height = await page.evaluate("document.documentElement.scrollHeight")
     last = await answer(page).get_by_text("Line 79.").bounding_box()
     assert last
+    height = await page.evaluate("document.documentElement.scrollHeight")
     assert 900 < last["y"] < height, "all of it is on the paper, not only what the window shows"
 
 

@@ -212,6 +212,7 @@ class RunReader {
   #rawLength = 0;
   #dropped = 0;
   #retryAfter = 0;
+  /** @type {import("../error_text.js").Told} */ #reason = {};
   #isWaiting = false;
   /** @type {Map<string, AgentRun>} by the ids of their messages and of their runs. */
   #agents = new Map();
@@ -336,7 +337,7 @@ class RunReader {
         if (event.code === "begun_anew") break; // the stream ends here, and is read from its beginning
         this.hasEnded = true;
         this.#isStopped = event.code === "stopped"; // in another window
-        if (!this.#isStopped) turn.error.value = problem(told(event.message, event.code, 0, this.#retryAfter), event.code, this.#retryAfter);
+        if (!this.#isStopped) turn.error.value = problem(told(event.message, { code: event.code, retryAfter: this.#retryAfter, ...this.#reason }), event.code, this.#retryAfter);
         break;
     }
   }
@@ -351,6 +352,7 @@ class RunReader {
     else if (name === "tool_call") {
       this.#change(value.toolCallId, () => ({ agent: value.agent, state: value.status, milliseconds: value.milliseconds }));
     } else if (name === "retry_after") this.#retryAfter = value;
+    else if (name === "reason") this.#reason = value;
     else if (name === "followup_questions") this.turn.followups.value = value;
     else if (name === "progress") this.turn.progress.value = [...this.turn.progress.value, { ...value, at: this.#now() }];
   }
@@ -402,6 +404,6 @@ class RunReader {
     const failed = event.type === "SUBAGENT_ERROR";
     agent.endedAt.value = this.#now();
     agent.state.value = failed ? "failed" : "done";
-    if (failed) agent.error.value = problem(told(event.message, event.code), event.code);
+    if (failed) agent.error.value = problem(told(event.message, { code: event.code }), event.code);
   }
 }

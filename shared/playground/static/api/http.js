@@ -64,22 +64,22 @@ export async function request(path, init = {}) {
  */
 export async function failureOf(response) {
   const text = await response.text().catch(() => "");
-  const { message, code } = errorIn(text);
+  const { message, retry_after, ...beside } = errorIn(text);
   const { status } = response;
-  const retryAfter = Number(response.headers.get("retry-after")) || 0;
-  return new ApiError(told(message || t("http.status", { status: String(status) }), code, status, retryAfter), { status, code, retryAfter });
+  const retryAfter = Number(response.headers.get("retry-after")) || 0; // none, where the wait is long
+  const shown = told(message || t("http.status", { status: String(status) }), { status, retryAfter: retry_after ?? retryAfter, ...beside });
+  return new ApiError(shown, { status, retryAfter, code: beside.code });
 }
 
 /**
  * @param {string} text
- * @returns {{ message: string, code: string }}
+ * @returns {import("../error_text.js").Told & { message: string, retry_after?: number }}
  */
 function errorIn(text) {
   try {
-    const { error, code = "" } = JSON.parse(text);
-    if (typeof error === "string") return { message: error, code };
-    return { message: String(error.message), code: String(error.code ?? "") };
+    const { error, ...beside } = JSON.parse(text);
+    return typeof error === "string" ? { ...beside, message: error } : { ...error, message: String(error.message) };
   } catch {
-    return { message: text.startsWith("<") ? "" : text.slice(0, 500), code: "" };
+    return { message: text.startsWith("<") ? "" : text.slice(0, 500) };
   }
 }

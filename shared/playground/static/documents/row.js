@@ -6,11 +6,11 @@ import { ErrorText, told } from "../error_text.js";
 import { html, useSignal } from "../html.js";
 import { download } from "../sources/documents.js";
 import { pathOf } from "./uploads.js";
-import { kindOf, sizeOf } from "./words.js";
+import { kindOf, leftOut, sizeOf } from "./words.js";
 import { day, t } from "../texts.js";
 
 /** @typedef {{ name: string, type: string, size: number, last_modified: string, passages: number, pages: number | null, left_out: string }} Listed */
-/** @typedef {{ name: string, state: "failed", detail: string, when: string }} Failed */
+/** @typedef {{ name: string, state: "failed", detail: string, when: string } & import("../error_text.js").Told} Failed */
 
 /** Documents that could not be indexed, and why.
  * @param {{ failed: Failed[], remove: ((name: string) => void) | null, isOwn?: boolean }} props */
@@ -18,7 +18,7 @@ export function FailedList({ failed, remove, isOwn }) {
   const entryOf = (/** @type {Failed} */ { name, when }) => ({ name, type: "", size: 0, last_modified: when, passages: 0, pages: null, left_out: "" });
   return html`<h2>${t("documents.failed")}</h2>
     <ul class="document-list" aria-label=${t("documents.failed")}>
-      ${failed.map((one) => html`<${Row} key=${one.name} one=${entryOf(one)} why=${one.detail} remove=${remove} isOwn=${isOwn} />`)}
+      ${failed.map((one) => html`<${Row} key=${one.name} one=${entryOf(one)} why=${told(one.detail, { code: "unreadable", ...one })} remove=${remove} isOwn=${isOwn} />`)}
     </ul>`;
 }
 
@@ -54,8 +54,8 @@ export function Row({ one, remove, until = "", isOwn = false, why = "" }) {
     </div>
     <p class=${passages ? "quiet" : "warn"}>${facts.filter(Boolean).join(" · ")}</p>
     ${problem.value && html`<div class="bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
-    ${why && html`<div class="bad"><${ErrorText} text=${told(why, "unreadable")} /></div>`}
-    ${left_out && html`<p class="warn">${t("documents.leftOut", { why: left_out })}</p>`}
+    ${why && html`<div class="bad"><${ErrorText} text=${why} /></div>`}
+    ${left_out && html`<p class="warn">${t("documents.leftOut", { why: leftOut(left_out) })}</p>`}
     ${isAsking.value &&
     html`<p role="group" aria-label=${t("documents.deleteSure", { name: shown })}>
       ${t("documents.deleteIt")}${" "}

@@ -77,10 +77,10 @@ async function follow(one, response) {
     const lines = (rest + (value ?? "")).split("\n");
     rest = done ? "" : (lines.pop() ?? "");
     for (const line of lines.filter(Boolean)) {
-      const { state, detail = "", code = "" } = JSON.parse(line);
+      const { state, detail = "", ...beside } = JSON.parse(line);
       one.state.value = state;
       // Without a code it is the file that cannot be read; of one that is indexed the list says more.
-      one.detail.value = state === "failed" ? withoutDetails(told(detail, code || "unreadable")) : language === "en" ? detail : "";
+      one.detail.value = state === "failed" ? withoutDetails(told(detail, { code: "unreadable", ...beside })) : language === "en" ? detail : "";
     }
     if (done) return;
   }

@@ -21,3 +21,15 @@ export function sizeOf(bytes) {
   if (bytes < 1_000) return t("size.bytes", { n: bytes });
   return bytes < 1_000_000 ? t("size.kB", { n: Math.round(bytes / 1_000) }) : t("size.MB", { n: number(bytes / 1_000_000, 1) });
 }
+
+/** What the app calls the parts that were not read. @type {Record<string, string>} */
+const PARTS = {
+  "hidden slides": t("leftOut.slides"),
+  "hidden sheet": t("leftOut.sheet"),
+  "pages without text": t("leftOut.pages"),
+  "results of cells": t("leftOut.results"),
+  attachment: t("leftOut.attachment"),
+};
+
+/** What was not read of a document: parts of it, with their names or numbers. @param {string} parts */
+export const leftOut = (parts) => parts.replace(/(^|, )(hidden slides|hidden sheet|pages without text|results of cells|attachment)\b/g, (_, before, part) => before + PARTS[part]);
