@@ -22,7 +22,7 @@ from shared.errors import (
 )
 
 type Kind = Any
-"""A type, with annotations or without; or as a text, with names of `tools/description/shapes.py`."""
+"""A type, with annotations or without; or as a text, with names of `tools/description/shapes/`."""
 type ErrorType = type[SwitchboardError]
 
 BODY_ERRORS: tuple[ErrorType, ...] = (BadRequest, TooSlowBody, TooLarge, Overloaded)

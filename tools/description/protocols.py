@@ -1,6 +1,6 @@
 """What the documents say of each protocol: who uses it, and the types of what it reads and writes.
 
-Add an entry to `SHAPES` for a new protocol; its own types go to `shapes.py`, and are named here as texts.
+Add an entry to `SHAPES` for a new protocol; its own types go to a file in `shapes`, and are named here as texts.
 """
 
 from collections.abc import Mapping

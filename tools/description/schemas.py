@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 from shared.wire.chat_body import ChatBody
 from shared.wire.described import Kind
 from shared.wire.protocol import Protocol
-from tools.description import shapes
 from tools.description.protocols import SHAPES, Shape
+from tools.description.shapes import NAMES
 
 type Schema = dict[str, Any]
 """A JSON Schema, or another object of an OpenAPI document."""
@@ -70,7 +70,7 @@ class Schemas:
         """By the id of a type, which may have no hash."""
 
     def of(self, kind: Kind) -> Schema:
-        """The schema of a type, or of one of `shapes` by its name; of a class, a reference to it.
+        """The schema of a type, or of one in `shapes` by its name; of a class, a reference to it.
 
         Raises:
             ValueError: another class has the name of one of these.
@@ -101,7 +101,7 @@ class Schemas:
 @cache
 def _named(kind: str) -> Kind:
     made = type("_", (), {"__annotations__": {"kind": kind}})
-    return get_type_hints(made, dict(vars(shapes)), include_extras=True)["kind"]
+    return get_type_hints(made, NAMES, include_extras=True)["kind"]
 
 
 def without_twins(schema: Schema) -> Schema:
