@@ -121,6 +121,8 @@ def read_local_settings(directory: Path) -> LocalSettings:
     settings = _read_object(path)
     if settings.get("IsEncrypted") is True:
         raise HostError(f"{path} is encrypted. Decrypt it with `func settings decrypt`, or set IsEncrypted to false.")
+    if outside := next((name for name in settings if re.fullmatch("[A-Z][A-Z0-9_]+", name)), None):
+        raise HostError(f"{path}: {outside} stands outside of Values, where nothing reads it. Move it into Values.")
     host = _object(settings, "Host", path)
     port = host.get("LocalHttpPort", DEFAULT_PORT)
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
@@ -136,6 +138,8 @@ def apply_local_settings(directory: Path) -> LocalSettings:
         HostError: as `read_local_settings`, or an environment cannot hold one of them.
     """
     settings = read_local_settings(directory)
+    if (directory / ".env").is_file():
+        sys.stderr.write(f"{directory / '.env'} is not read: put settings into Values of {LOCAL_SETTINGS_FILE}.\n")
     for name, value in settings.values.items():
         try:
             os.environ.setdefault(name, value)
@@ -153,6 +157,8 @@ def _cors(host: Mapping[str, object], path: Path) -> Cors:
     if not isinstance(credentials, bool):
         raise HostError(f"{path}: Host.CORSCredentials must be true or false.")
     origins = tuple(origin.strip().rstrip("/") for origin in listed.split(",") if origin.strip())
+    if bare := next((one for one in origins if one != "*" and "://" not in one), None):
+        raise HostError(f"CORS: {bare!r} should begin with its scheme, such as http://{bare}.")
     if credentials and "*" in origins:
         raise HostError(f'{path}: Host.CORSCredentials needs named origins; CORS is "*".')
     return Cors(origins, credentials, _hosts())

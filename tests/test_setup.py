@@ -49,6 +49,14 @@ def test_an_index_that_cannot_be_reached_is_one_sentence_with_the_remedy(checkou
     assert "Traceback" not in done.stderr
 
 
+def test_a_folder_that_cannot_be_written_to_is_one_sentence(checkout: Path) -> None:
+    (checkout / ".tools").touch()
+    done = set_up(checkout, PATH=str(checkout))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"Setting up needs to write to {checkout}: Not a directory."
+    assert "Traceback" not in done.stderr
+
+
 GROUPS = ("local", "dev", "evaluation", "ocr", "embeddings")
 APART = "bench"
 """The group that only the environment of the deployed app has."""

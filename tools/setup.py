@@ -129,4 +129,7 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as fault:  # such as a folder that may only be read
+        sys.exit("Setting up needs to write to " + str(ROOT) + ": " + str(fault.strerror or fault) + ".")

@@ -118,6 +118,7 @@ def test_values_port_and_cors_are_read(tmp_path: Path) -> None:
         ('{"Host": {"LocalHttpPort": "7071"}}', "LocalHttpPort"),
         ('{"Host": {"LocalHttpPort": 70710}}', "LocalHttpPort"),
         ('{"Host": {"CORS": ["*"]}}', "Host.CORS"),
+        ('{"OPENAI_CHAT_MODEL": "llama3.2"}', "OPENAI_CHAT_MODEL stands outside of Values"),
         ('{"Host": {"CORS": "*", "CORSCredentials": true}}', "CORSCredentials"),
         ('{"Host": {"CORSCredentials": "yes"}}', "CORSCredentials"),
         ('// nothing\n{"Values": {,}}', "line 2, column 13"),
@@ -128,6 +129,20 @@ def test_a_wrong_settings_file_is_named_with_the_reason(tmp_path: Path, text: st
         read_local_settings(write(tmp_path, "local.settings.json", text))
     assert str(tmp_path / "local.settings.json") in str(refused.value)
     assert complaint in str(refused.value)
+
+
+def test_an_origin_without_a_scheme_is_refused_with_the_one_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORS", "http://localhost:5173,localhost:3000")
+    with pytest.raises(HostError, match="such as http://localhost:3000"):
+        read_local_settings(tmp_path)
+
+
+def test_a_file_that_nothing_reads_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, ".env", "OPENAI_CHAT_MODEL=llama3.2")
+    apply_local_settings(tmp_path)
+    assert capsys.readouterr().err.endswith("/.env is not read: put settings into Values of local.settings.json.\n")
 
 
 @pytest.mark.parametrize("values", ['{"A=B": "x"}', '{"": "x"}', '{"SOME": "a\\u0000b"}', '{"SOME": "\\ud800"}'])

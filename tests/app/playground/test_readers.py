@@ -10,7 +10,7 @@ from shared.errors import NotConfigured
 from shared.playground.page_file import read_page
 from tests.app.conftest import hosted
 from tests.app.playground.asking import answer, ask, ask_on, box, ended
-from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, watch, window
+from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, TITLES, watch, window, without_title
 from tests.app.playground.test_accessibility import RUN
 from tests.app.test_answers import QUESTION
 from tests.browser import axe
@@ -31,6 +31,7 @@ OF_THE_WORKBENCH = re.compile(
 async def spoken_in(browser: Browser, language: str) -> Page:
     context = await browser.new_context(locale=language, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
+    await context.route(TITLES, without_title)
     return await context.new_page()
 
 

@@ -3,7 +3,7 @@ import { batch, effect, signal } from "../html.js";
 import { ask, follow, stopRun } from "../api/ask.js";
 import { place } from "../shell.js";
 import { allTurns, chosen, mode, newTurn, selectedId, turns } from "../state.js";
-import { keepAnswer, keepQuestion, readChat, sessionOf, startChat } from "./kept.js";
+import { keepAnswer, keepQuestion, readChat, sessionOf, startChat, writeTitle } from "./kept.js";
 import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Turn} Turn */
@@ -85,7 +85,9 @@ async function start(turn) {
   await ask(turn, before, threadId, stopper.signal);
   running.delete(turn.id);
   await asked;
-  if (turn.status.peek() !== "waiting") await keepAnswer(await chat, turn);
+  if (turn.status.peek() === "waiting") return;
+  await keepAnswer(await chat, turn);
+  if (!before.length && allTurns.peek().length === 1) writeTitle(await chat, turn);
 }
 
 /** Go on with an answer that the app makes, or has made, since it was asked for by a page that is gone.

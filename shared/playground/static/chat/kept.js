@@ -1,5 +1,6 @@
 /** The chats in the app's history: each turn is written when it is asked and when it is answered. */
 import { signal } from "../html.js";
+import { about } from "../about.js";
 import { apiUrl, request } from "../api/http.js";
 import { newTurn } from "../state.js";
 import { t } from "../texts.js";
@@ -81,6 +82,23 @@ export let keeping = Promise.resolve();
 
 /** @param {string} id @param {string} title */
 export const renameChat = (id, title) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { title })));
+
+const TITLE_TASK = "### Task:\nWrite a title of at most six words for this chat, in the language of its question. Reply with the title alone.";
+const LONGEST_TITLE = 80;
+
+/** Have the model write the title of a chat that has its first answer; where it writes none, the title stays the question.
+ * @param {string} id @param {Turn} turn */
+export async function writeTitle(id, turn) {
+  const titleNow = () => chats.peek()?.find((chat) => chat.id === id)?.title;
+  const before = titleNow();
+  const answer = turn.text.peek() || turn.agents.peek().at(-1)?.text.peek();
+  if (about.quotes_only || !before || turn.status.peek() !== "done" || !answer) return;
+  const content = `${TITLE_TASK}\n\nQuestion: ${turn.question.slice(0, 1000)}\n\nAnswer: ${answer.slice(0, 2000)}`;
+  const made = await sent("/v1/chat/completions", "POST", { messages: [{ role: "user", content }], max_tokens: 500 }).catch(() => null);
+  const [line = ""] = String(made?.choices?.[0]?.message?.content ?? "").trim().split("\n");
+  const title = line.replace(/^["“”«»„「『*#\s]+|["“”«»「」』*.\s]+$/g, "");
+  if (title && title.length <= LONGEST_TITLE && titleNow() === before) await renameChat(id, title);
+}
 
 /** @param {string} id @param {boolean} pinned */
 export const pinChat = (id, pinned) => told(async () => listed(await sent(`/chat-history/${id}`, "PUT", { pinned })));
