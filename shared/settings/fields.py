@@ -366,8 +366,8 @@ class SettingsFields(_Fields):
     """Connection string of the app's own storage account, which the platform reads too: for batches and queues of
     requests, and with `azure-table` for chats and budgets. Or the addresses [below](#variables-of-the-platform)."""
     data_dir: Path = Path(".data")
-    """The folder of the built-in stores: the index with its documents, and the chat history. If it may only be read,
-    questions are answered and nothing is kept."""
+    """The folder of the built-in stores: the index with its documents, and the chat history. If it may only be read
+    or its disk is full, questions are answered and nothing is kept."""
 
 
 class PlatformFields(_Fields):

@@ -64,11 +64,10 @@ def open_for_reading(path: Path) -> apsw.Connection:
         Unavailable: the file cannot be used.
     """
     with translated():
-        if may_write(path):  # readers, too, write files of the write-ahead log beside the index
-            return _reader(str(path), apsw.SQLITE_OPEN_READWRITE)
-        try:
-            return _reader(str(path), apsw.SQLITE_OPEN_READONLY)
-        except (apsw.CantOpenError, apsw.ReadOnlyError):  # the log is not there and cannot be made: all is in the index
+        try:  # readers, too, write files of the write-ahead log beside the index
+            return _reader(str(path), apsw.SQLITE_OPEN_READWRITE if may_write(path) else apsw.SQLITE_OPEN_READONLY)
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+            # The log is not there and cannot be made, as on a full disk: all is in the index.
             name = f"{path.absolute().as_uri()}?immutable=1"
             return _reader(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
@@ -197,7 +196,10 @@ class SqliteReaders:
         except BaseException:
             reader.db.close()
             raise
-        self._idle.append(reader)
+        if reader.db.open_flags & apsw.SQLITE_OPEN_URI and may_write(self._path):
+            reader.db.close()  # there may soon be room, and then the file changes
+        else:
+            self._idle.append(reader)
         if self._closed:
             self._close_idle()
         return found

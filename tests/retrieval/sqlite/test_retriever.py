@@ -1,6 +1,7 @@
 """The retriever of the built-in index as a part of the app: its file, its health, whole documents and deadlines."""
 
 import asyncio
+import resource
 import shutil
 from collections.abc import AsyncGenerator
 from copy import replace
@@ -71,6 +72,21 @@ async def test_an_index_that_took_the_place_of_another_between_two_searches_is_r
         await fill(path, [passage("new", "Glasses.")])
         result = await retriever.search(SearchQuery("glasses"), CONTEXT)
     assert [found.id for found in result.passages] == ["new"]
+
+
+async def test_an_index_on_a_full_disk_is_read_and_what_is_written_when_there_is_room_again(path: Path) -> None:
+    await fill(path, [passage("old", "Glasses.")])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    async with opened(path) as retriever:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # as on a full disk: no file grows
+        try:
+            result = await retriever.search(SearchQuery("glasses"), CONTEXT)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert [found.id for found in result.passages] == ["old"]
+        await fill(path, [passage("new", "Glasses.")])
+        result = await retriever.search(SearchQuery("glasses"), CONTEXT)
+    assert {found.id for found in result.passages} == {"old", "new"}
 
 
 async def test_the_health_counts_documents_and_passages(path: Path) -> None:
