@@ -1,5 +1,6 @@
 """Responses of OpenAI's protocol that are kept: how they are read, stopped and deleted."""
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
@@ -12,6 +13,8 @@ from shared.triggers.reading_runs import followed, no_response, number_of, parts
 from shared.web.responses import json_response
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from shared.runs.following import Standing
     from shared.runs.registry import Runs
 
@@ -23,15 +26,11 @@ _PROTOCOL = "openai-responses"
 @checked_first(require_response)
 async def get_response(call: Call) -> Response:
     """Send a response, or the stream of it."""
-    _, runs = await parts()
-    try:
-        standing = await _find(runs, call)
+    async with _found(call) as (runs, standing):
         if call.request.query_params.get("stream") == "true":
             after = number_of(call.request.query_params.get("starting_after"))
             return await followed(call.settings, runs, call.owner, standing.run_id, after)
         return await _response_of(runs, standing)
-    except NotFound:
-        raise no_response(call.id) from None
 
 
 @checked_first(require_response)
@@ -39,12 +38,8 @@ async def list_input_items(call: Call) -> Response:
     """List the input of a response, newest first unless `order` is `asc`."""
     from shared.wire.openai_responses_references import input_items
 
-    _, runs = await parts()
-    try:
-        await _find(runs, call)
-        _, body = await runs.request(_run_id(call.id), call.owner)
-    except NotFound:
-        raise no_response(call.id) from None
+    async with _found(call) as (runs, standing):
+        _, body = await runs.request(standing.run_id, call.owner)
     items = input_items(body.json, call.id)
     if call.request.query_params.get("order") != "asc":
         items.reverse()
@@ -56,37 +51,35 @@ async def list_input_items(call: Call) -> Response:
 @checked_first(require_response)
 async def cancel_response(call: Call) -> Response:
     """Stop a response that is made in the background."""
-    _, runs = await parts()
-    run_id, owner = _run_id(call.id), call.owner
-    try:
-        standing = await _find(runs, call)
-        _, asked = await runs.followers.request(run_id)
+    async with _found(call) as (runs, standing):
+        _, asked = await runs.followers.request(standing.run_id)
         if not asked.is_later:
             raise BadRequest("Cannot cancel a synchronous response.")
         if standing.result is None:
-            await runs.stop(run_id, owner)
-        return await _response_of(runs, await runs.ended(run_id, owner, _END_SECONDS))
-    except NotFound:
-        raise no_response(call.id) from None
+            await runs.stop(standing.run_id, call.owner)
+        return await _response_of(runs, await runs.ended(standing.run_id, call.owner, _END_SECONDS))
 
 
 @checked_first(require_response)
 async def delete_response(call: Call) -> Response:
     """Stop a response, and delete all that is kept of it."""
-    _, runs = await parts()
-    try:
-        await runs.delete((await _find(runs, call)).run_id, call.owner)
-    except NotFound:
-        raise no_response(call.id) from None
+    async with _found(call) as (runs, standing):
+        await runs.delete(standing.run_id, call.owner)
     return json_response({"id": call.id, "object": "response", "deleted": True})
 
 
-async def _find(runs: "Runs", call: Call) -> "Standing":
-    """Find a response. A run in another protocol is none."""
-    asked, _ = await runs.request(run_id := _run_id(call.id), call.owner)
-    if asked.protocol != _PROTOCOL:
-        raise no_response(call.id)
-    return await runs.find(run_id, call.owner)
+@asynccontextmanager
+async def _found(call: Call) -> "AsyncGenerator[tuple[Runs, Standing]]":
+    """Find a response, which may be gone later too. A run in another protocol is none."""
+    _, runs = await parts()
+    run_id = call.id.removeprefix("resp_")
+    try:
+        asked, _ = await runs.request(run_id, call.owner)
+        if asked.protocol != _PROTOCOL:
+            raise no_response(call.id)
+        yield runs, await runs.find(run_id, call.owner)
+    except NotFound:
+        raise no_response(call.id) from None
 
 
 async def _response_of(runs: "Runs", standing: "Standing") -> Response:
@@ -101,7 +94,3 @@ async def _response_of(runs: "Runs", standing: "Standing") -> Response:
         return json_response(unfinished(asked, "in_progress" if standing.state.runner else "queued"))
     status = "cancelled" if result.status == Stopped.status else "failed"
     return json_response(unfinished(asked, status, from_json(bytes(result.body))))
-
-
-def _run_id(response_id: str) -> str:
-    return response_id.removeprefix("resp_")
