@@ -12,13 +12,14 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from local import HostError
 from local.settings_of_commands import read_settings
 from shared.audit.stores import AuditBlobs, AuditFiles, open_store
+from shared.documents.own import MINE
 from shared.errors import NotConfigured, SwitchboardError
 from shared.settings import Settings
 
@@ -106,23 +107,35 @@ async def lines_since(hours: Hours, since: datetime) -> AsyncGenerator[dict[str,
                 yield line
 
 
-async def without_texts(hours: Hours, owner: str) -> int:
-    """Take the texts out of an owner's lines; return of how many. The hour that goes on is left out."""
-    changed, now = 0, f"{datetime.now(UTC):%Y/%m/%d/%H}"
+async def without_texts(hours: Hours, owner: str) -> tuple[int, int]:
+    """Take out of an owner's lines what the owner has written: texts, and names of own documents.
+
+    Returns:
+        Of how many lines it is gone, and how many still have it: those of this hour, to which lines are being added.
+    """
+    changed, waiting, now = 0, 0, f"{datetime.now(UTC):%Y/%m/%d/%H}"
     for name in await hours.names():
         lines = (await hours.read(name)).splitlines()
-        mine = [number for number, line in enumerate(lines) if _has_texts_of(owner, msgspec.json.decode(line))]
-        if mine and not name.startswith(now):
-            for number in mine:
-                line = msgspec.json.decode(lines[number])
-                lines[number] = msgspec.json.encode({key: value for key, value in line.items() if key not in TEXTS})
+        decoded = [msgspec.json.decode(line) for line in lines]
+        shorter = {number: _without(line) for number, line in enumerate(decoded) if line["who"] == owner}
+        mine = {number: line for number, line in shorter.items() if line != decoded[number]}
+        if name.startswith(now):
+            waiting += len(mine)
+        elif mine:
+            for number, line in mine.items():
+                lines[number] = msgspec.json.encode(line)
             await hours.replace(name, b"".join(line + b"\n" for line in lines))
             changed += len(mine)
-    return changed
+    return changed, waiting
 
 
-def _has_texts_of(owner: str, line: dict[str, Any]) -> bool:
-    return line["who"] == owner and any(name in line for name in TEXTS)
+def _without(line: dict[str, Any]) -> dict[str, Any]:
+    line = {key: value for key, value in line.items() if key not in TEXTS}
+    if isinstance(named := line.get("documents"), list):
+        line["documents"] = [name for name in cast("list[str]", named) if not name.startswith(MINE)]
+    if isinstance(path := line.get("path"), str) and (place := path.find(f"/documents/{MINE}")) >= 0:
+        line["path"] = path[: place + len(f"/documents/{MINE}")]
+    return line
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -122,10 +122,11 @@ async def _export(caller: Caller, settings: Settings, out: Path) -> int:
             "failed_documents": await failures_in(folder_of(caller), stores.target.documents, None),
         }
         file.writestr("person.json", msgspec.json.format(msgspec.json.encode(person), indent=2))
+    await _in_audit("exported", "begun", caller, settings)
     partial.replace(out)
     counts = {"chats": len(chats), "answers": len(answers), "runs": len(runs), "documents": len(documents)}
     print(f"{owner}: {_told(counts)} -> {out}")
-    await _in_audit("exported", caller, settings)
+    await _in_audit("exported", "done", caller, settings)
     return 0 if any(counts.values()) else 1
 
 
@@ -150,15 +151,15 @@ async def _run(runs: Runs, run_id: str) -> dict[str, Any]:
 async def _erase(caller: Caller, settings: Settings) -> int:
     """Delete all of a person's, and look again: what is asked meanwhile is deleted too."""
     stores = _open(settings)
+    await _in_audit("erased", "begun", caller, settings)
     deleted = await _delete_all(caller, stores)
     for _ in range(_MOST_LOOKS):
         if not any((left := await _delete_all(caller, stores)).values()):
             await asyncio.to_thread(_empty_logs, settings.data_dir)
-            print(f"{caller.id}: deleted {_told(deleted)}. Nothing is left.")
-            if settings.audit != "off":
-                await _in_audit("erased", caller, settings)
-                await _clear_audit(caller, settings)
-            return 0 if any(deleted.values()) else 1
+            await _in_audit("erased", "done", caller, settings)
+            changed, left = await _clear_audit(caller, settings)
+            print(f"{caller.id}: deleted {_told(deleted)}. {left or 'Nothing is left.'}")
+            return 0 if (changed or any(deleted.values())) and not left else 1
         deleted = {kind: deleted[kind] + count for kind, count in left.items()}
     print(f"{caller.id}: deleted {_told(deleted)}. More comes meanwhile: take the sign-in away, and run it again.")
     return 1
@@ -190,19 +191,26 @@ async def _delete_all(caller: Caller, stores: _Stores) -> dict[str, int]:
     return {"chats": len(chats), "answers": len(answers), "runs": len(runs), "documents": len(documents)}
 
 
-async def _in_audit(act: str, caller: Caller, settings: Settings) -> None:
+async def _in_audit(act: str, status: str, caller: Caller, settings: Settings) -> None:
     if audit := open_audit(settings):
-        await audit.write("act", caller.id or "", act=act, path="make person")
+        await audit.write("act", caller.id or "", act=act, path="make person", status=status)
 
 
-async def _clear_audit(caller: Caller, settings: Settings) -> None:
-    """Take a person's texts out of the audit record, where it can be changed."""
+async def _clear_audit(caller: Caller, settings: Settings) -> tuple[int, str]:
+    """Take a person's texts out of the audit record; return of how many lines, and a sentence if some are left."""
     try:
-        count = await without_texts(open_hours(settings), caller.id or "")
-    except (OSError, AzureError) as error:
-        print(f"The audit record keeps its texts: it cannot be changed ({type(error).__name__}).")
-    else:
-        print(f"Of {count:,} lines of the audit record the texts are gone. What is of this hour: run it again later.")
+        changed, waiting = await without_texts(open_hours(settings), caller.id or "")
+    except (OSError, AzureError, SwitchboardError) as error:
+        return 0, f"The audit record keeps its texts: it cannot be changed ({type(error).__name__})."
+    if changed:
+        print(f"Of {changed:,} lines of the audit record the texts are gone.")
+    if not waiting:
+        return changed, ""
+    hour = datetime.now(UTC).replace(minute=5) + timedelta(hours=1)
+    return changed, (
+        f"What {waiting:,} lines of the audit record have of this hour is left, since lines are still added to it: run "
+        f"the same command again after {hour:%H:%M} UTC."
+    )
 
 
 def _empty_logs(folder: Path) -> None:

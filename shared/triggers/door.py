@@ -15,7 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import Caller
+from shared.audit import Audit
+from shared.chat_types import Caller, Json
 from shared.errors import InternalError, SwitchboardError, log_fault
 from shared.history import owner_of
 from shared.service import Service
@@ -181,13 +182,21 @@ async def _handle(route: Route | Open, request: Request) -> Response:
         admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
         call = Call(request, service, asker, request.state.arrived, held)
+        return await (_recorded(route, call, service.audit) if route.audited and service.audit else route.handler(call))
+
+
+async def _recorded(route: Route, call: Call, audit: Audit) -> Response:
+    """Answer a request that changes something, with a line in the audit record before it and one before the answer."""
+    about: dict[str, Json] = {"invocation": call.invocation_id, "act": route.name, "path": call.request.url.path}
+    await audit.write("act", call.owner, None, **about, status="begun")
+    try:
         response = await route.handler(call)
-        if route.audited and service.audit:
-            path, status = request.url.path, response.status_code
-            await service.audit.write(
-                "act", call.owner, invocation=call.invocation_id, act=route.name, path=path, status=status
-            )
-        return response
+    except Exception as error:
+        status = error.status if isinstance(error, SwitchboardError) else InternalError.status
+        await audit.write("act", call.owner, None, **about, status=status)
+        raise
+    await audit.write("act", call.owner, None, **about, status=response.status_code)
+    return response
 
 
 def _signed(route: Route, request: Request) -> Headers:

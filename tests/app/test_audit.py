@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -40,20 +41,26 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-async def record(env: Mapping[str, str], *arguments: str) -> list[dict[str, Any]]:
-    """What the command prints."""
+async def run(module: str, env: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    """Run a command with the settings of the app; return its exit code and what it prints."""
     done = await asyncio.to_thread(
         subprocess.run,
-        [sys.executable, "-m", "local.audit_command", *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=REPOSITORY,
         env={**env, "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode in (0, 1), done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, done.stdout
+
+
+async def record(env: Mapping[str, str], *arguments: str) -> list[dict[str, Any]]:
+    """What the command prints of the record."""
+    _, printed = await run("local.audit_command", env, *arguments)
+    return [json.loads(line) for line in printed.splitlines()]
 
 
 @asynccontextmanager
@@ -83,11 +90,12 @@ async def test_turns_of_each_wire_and_changes_are_recorded_and_their_texts_are_n
             assert (await send(http, "POST", host.url + path, body))[0] == 200
         assert (await send(http, "PUT", f"{host.url}/documents/new.txt", b"New."))[0] == 200
         assert (await send(http, "DELETE", f"{host.url}/documents/new.txt"))[0] == 204
+        assert (await send(http, "DELETE", f"{host.url}/documents/new.txt"))[0] == 404
         lines = await record(env, "--who", "key:ada")
         assert "key:ada" in host.log()
         assert QUESTION not in host.log()
     kinds = [line["audit"] for line in lines]
-    assert kinds == ["asked", "answered"] * len(WAYS) + ["act"] * 2
+    assert kinds == ["asked", "answered"] * len(WAYS) + ["act"] * 6
     assert [line["wire"] for line in lines[:10:2]] == [line["wire"] for line in lines[1:10:2]] == list(WAYS)
     answered = lines[1]
     assert answered | {"end": "stop", "question_characters": None} == answered | {
@@ -97,7 +105,11 @@ async def test_turns_of_each_wire_and_changes_are_recorded_and_their_texts_are_n
     assert (answered["documents"][0], answered["end"]) == ("plan.pdf#page=3", "stop")
     assert answered["answer_characters"] > 0
     assert lines[0]["question_characters"] == len(QUESTION)
-    assert [(line["act"], line["status"]) for line in lines[-2:]] == [("put_document", 200), ("delete_document", 204)]
+    assert [(line["act"], line["status"]) for line in lines[-6:]] == [
+        (act, status)
+        for act, end in (("put_document", 200), ("delete_document", 204), ("delete_document", 404))
+        for status in ("begun", end)
+    ]
     assert not [line for line in lines if "question" in line or "answer" in line]
     assert await record(env, "--since", "2999-01-01") == []
 
@@ -149,16 +161,68 @@ async def test_who_asked_is_in_the_record_though_the_host_is_killed_in_the_midst
         assert [(line["audit"], line["who"]) for line in await record(env)] == [("asked", "key:ada")]
 
 
+async def test_who_sent_a_document_is_in_the_record_though_the_host_is_killed_before_it_answers(
+    tmp_path: Path, azurite: Azurite, http: aiohttp.ClientSession
+) -> None:
+    env = taking(ADA) | NO_VECTORS | {"AUDIT": "on", "DATA_DIR": str(tmp_path), "DOCUMENTS_WRITERS": "ada"}
+
+    async def until_recorded(host: RunningHost) -> AsyncGenerator[bytes]:
+        yield b"The first half."
+        while not [*(tmp_path / "audit").rglob("*.jsonl")]:  # noqa: ASYNC110 (another process)
+            await asyncio.sleep(0.05)
+        host.process.kill()
+        yield b"The second half."
+
+    async with place_of("folder", tmp_path, azurite):
+        host = RunningHost(REPOSITORY, env, ("--port", "0"))
+        try:
+            await asyncio.to_thread(host.wait_for, "Switchboard is ready")
+            with pytest.raises(aiohttp.ClientError):
+                async with asyncio.timeout(60):
+                    await http.put(f"{host.url}/documents/a.md", data=until_recorded(host), headers=ADA.bearer)
+        finally:
+            host.process.kill()
+            await asyncio.to_thread(host.wait)
+        (line,) = await record(env)
+    assert (line["audit"], line["who"], line["act"], line["status"]) == ("act", "key:ada", "put_document", "begun")
+    assert line["path"].endswith("/documents/a.md")
+
+
+async def test_who_is_erased_leaves_no_text_in_the_record_and_of_this_hour_the_command_says_when_it_can_go(
+    tmp_path: Path, azurite: Azurite, http: aiohttp.ClientSession
+) -> None:
+    data, erase = tmp_path / "data", partial(run, "local.person_command")
+    async with recorded("folder", data, azurite, taking(ADA) | {"AUDIT": "texts"}) as (host, env):
+        assert (await send(http, "PUT", f"{host.url}/documents/mine/nettle.txt", b"Nettle ships in May."))[0] == 200
+        said = {"messages": [{"role": "user", "content": "When does nettle ship?"}]}
+        assert "May" in (await send(http, "POST", f"{host.url}/ai-chat/chat", said))[1]
+    code, printed = await erase(env, "ada", "--erase")
+    assert (code, "is left, since" in printed, "Nothing is left" in printed) == (1, True, False), printed
+    files = [*data.glob("audit/*/*/*/*.jsonl")]
+    (data / "audit/2020/01/01").mkdir(parents=True)
+    for number, path in enumerate(files):  # as if it were an hour later
+        path.rename(data / f"audit/2020/01/01/00-{number}.jsonl")
+    code, printed = await erase(env, "ada", "--erase")
+    assert (code, "Nothing is left" in printed) == (0, True), printed
+    lines = await record(env)
+    assert [line["act"] for line in lines if line["audit"] == "act"] == ["put_document"] * 2 + ["erased"] * 4
+    assert "nettle" not in json.dumps(lines).lower()
+    assert (await erase(env, "ada", "--erase"))[0] == 1
+
+
 @pytest.mark.parametrize(("on_error", "status"), [("block", 503), ("allow", 200)])
 async def test_what_cannot_be_recorded_is_refused_unless_the_setting_allows_it(
     on_error: str, status: int, tmp_path: Path, azurite: Azurite, http: aiohttp.ClientSession
 ) -> None:
     await asyncio.to_thread((tmp_path / "audit").write_text, "a file where the folder should be")
-    more = taking(ADA) | {"AUDIT_ON_ERROR": on_error}
+    more = taking(ADA) | {"AUDIT_ON_ERROR": on_error, "DOCUMENTS_WRITERS": "ada"}
     async with recorded("folder", tmp_path, azurite, more) as (host, _):
         answered = await send(http, "POST", f"{host.url}/ai-chat/chat", {"messages": SAID})
         assert (answered[0], "audit record cannot be written" in answered[1]) == (status, status == 503)
         assert "a line of the audit record is not written" in host.log()
+        assert (await send(http, "PUT", f"{host.url}/documents/a.md", b"Text."))[0] == status
+        _, listed = await send(http, "GET", f"{host.url}/documents")
+        assert [one["name"] for one in json.loads(listed)["documents"]] == (["a.md"] if status == 200 else [])
 
 
 async def test_the_blobs_can_only_be_added_to(azurite: Azurite) -> None:
