@@ -130,20 +130,20 @@ class SettingsFields(_Fields):
     """Base URL of an OpenAI-compatible service, such as `http://localhost:11434/v1` for Ollama, or
     [several](production.md#several-models). Absent: `https://api.openai.com/v1`, if there is an `OPENAI_API_KEY`."""
     openai_api_key: _Key | None = None
-    """Key of that service; a local one may need none. For several: one for all, or as many, with commas."""
+    """Key of that service; for several one for all, or as many, with commas."""
     openai_chat_model: str | None = None
-    """The model that answers, by the service's name for it."""
+    """The model that answers."""
     openai_embedding_model: str | None = None
     """The model that makes vectors. Absent: no vector search, unless `EMBEDDINGS` is `local`."""
     openai_embedding_base_url: _Addresses = ()
-    """Base URL of the service that makes vectors, where it is another one. Absent: OpenAI's own if
-    `OPENAI_EMBEDDING_API_KEY` is set, else that of the chat."""
+    """Base URL of the service that makes vectors, where it is another one. Absent: OpenAI's own if the next setting is
+    there, else that of the chat."""
     openai_embedding_api_key: _Key | None = None
-    """API key of that service. Absent: none is sent."""
+    """API key of that service."""
     embeddings: Literal["off", "local", "index"] = "off"
-    """`local`: vectors are made on this machine, by the package that `make setup EMBEDDINGS=local` installs. `index`:
-    the index of Azure AI Search makes the vector of a question itself, and an embedding model those of passages. `off`:
-    the embedding model of a service makes both, where one is named."""
+    """`local`: [vectors](search.md#when-vectors-are-worth-it) are made on this machine. `index`: the index of Azure
+    AI Search makes the vector of a question, and an embedding model those of passages. `off`: the embedding model of
+    a service makes both, where one is named."""
     azure_openai_endpoint: _Addresses = ()
     """Azure OpenAI resource, such as `https://contoso.openai.azure.com`, or [several](production.md#several-models)."""
     azure_openai_chat_deployment: str | None = None
@@ -156,18 +156,17 @@ class SettingsFields(_Fields):
     """The protocol of a request on a bare route whose body selects none."""
     errors_as_messages: _TellingInMessages = ("semantic-kernel",)
     """The protocols whose clients are told an error in a message of the assistant, since they show none:
-    `semantic-kernel` for ChatUI, `ag-ui` for CopilotKit's chat, both with a comma, or `none`. Absent:
-    `semantic-kernel`."""
+    `semantic-kernel`, `ag-ui`, both with a comma, or `none`. Absent: `semantic-kernel`."""
     public_url: _PublicUrl | None = None
     """URL of the app's routes as its callers reach them, such as `https://chat.contoso.com/api`, for links in
     answers: behind a gateway, or with a domain of your own. Absent: the name that Azure gives the app, else the one
     that the request was sent to. If it is set, and a browser can open documents without a token (`AUTH_MODE` `none`
     or `easy-auth`), citations in `semantic-kernel` are Markdown links."""
     playground: Literal["on", "chat", "off"] | None = None
-    """Whether `GET /api` is a page to ask from: `chat` for readers, `on` as a workbench, which also shows how answers
-    come about. Absent: `on`, in Azure `off`. Callers sign in there as everywhere."""
+    """Whether `GET /api` is a [page](playground.md) to ask from: `chat` for readers, `on` as a workbench. Absent:
+    `on`, in Azure `off`."""
     page_file: Path | None = None
-    """What the organisation says on that page, as YAML (docs/playground.md): its name, logo, colour and texts."""
+    """What the organisation says on that page, as [YAML](playground.md#the-organisations-words)."""
     documents_writers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
     callers, or ids of groups and names of API keys, with commas. Absent: all on the local host where nobody signs in,
@@ -181,8 +180,8 @@ class SettingsFields(_Fields):
     """Who may list, stop and try again the kept runs of all (`/api/runs`), as for `DOCUMENTS_WRITERS`. Absent:
     nobody."""
     user_uploads: Literal["on", "off"] | None = None
-    """Whether people may add documents that only they see. Absent: `on` where callers sign in (API keys included) and
-    the app writes the index, else `off`."""
+    """Whether people may add [documents that only they see](documents.md#documents-of-ones-own). Absent: `on` where
+    callers sign in and the app writes the index, else `off`."""
     user_uploads_days: int = Field(default=90, ge=0, le=3650)
     """After how many days such documents are deleted. 0: never."""
     chat_vision: bool = True
@@ -191,23 +190,23 @@ class SettingsFields(_Fields):
     """How long an answer may take that a request waits for. Azure cuts an HTTP response that stays idle for 230
     seconds: streams say something every 15, but a whole answer that may take longer has to be told later."""
     chat_max_tokens: int = Field(default=4096, ge=1, le=1_000_000)
-    """The longest answer of one model call in tokens, with what a reasoning model thinks before, for agents too. What
-    is longer is cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a
-    minute at each call."""
+    """The longest answer of one model call in tokens, with what a reasoning model thinks before. What is longer is
+    cut, and its finish reason is `length`. Azure OpenAI counts this number into a deployment's tokens a minute at
+    each call."""
     chat_source_tokens: int | None = Field(default=None, ge=500, le=1_000_000)
     """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say
     how many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small.
     Lower it for a model that reads slowly."""
     chat_caller_prompts: bool | None = None
-    """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`). False: such
-    requests are a 403. Absent: true, but false in Azure with `AUTH_MODE=none`."""
+    """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`), else a 403.
+    Absent: true, but false in Azure with `AUTH_MODE=none`."""
     chat_reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """How long a reasoning model may think. Absent: the model's own default."""
     chat_agent: str | None = None
     """The agent of `AGENTS_FILE` that answers single chat. Absent: the model answers."""
     agents_file: Path | None = None
-    """The team of agents, as YAML, with the tool servers and APIs that they may call; settings that it names hold the
-    keys of those. Absent: the sample team, `samples/agents.yaml`."""
+    """The [team of agents](agents.md), as YAML, with the tool servers and APIs that they may call. Absent: the
+    sample team, `samples/agents.yaml`."""
     agents_deadline_seconds: float = Field(default=25, gt=0, le=1800)
     """How long a team's answer may take, and each whole answer in `semantic-kernel`. ChatUI gives up after 30
     seconds."""
@@ -216,8 +215,7 @@ class SettingsFields(_Fields):
     `DATA_DIR`; `queue`, by a queue and blobs of `AzureWebJobsStorage`; `off`, nowhere. Absent: `queue` if that
     storage is set, else `folder`."""
     chat_runs: Literal["asked", "always"] = "asked"
-    """Which answers are kept while they are made, so that they outlive their request and can be read again: those
-    whose request asks for it, or all."""
+    """Which answers are [kept](protocols.md#runs): those whose request asks for it, or all."""
     batch_queue: _StorageName = "chat-batches"
     """With `queue`: the name of the queue and of the container of blobs. Two apps that share a storage account need one
     each."""
@@ -236,17 +234,17 @@ class SettingsFields(_Fields):
     rai_endpoint: str | None = Field(
         default=None, pattern=r"^(https://\S+|(http://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):\d{1,5})$"
     )
-    """The RAI service: `https://…` for TLS; `host:port` on this machine, without TLS; or `http://host:port` on another
-    one, to which texts are then sent unencrypted."""
+    """The RAI service: `https://…` for TLS; `host:port` on this machine, without TLS; or `http://host:port` on
+    another one, unencrypted."""
     rai_token: _Key | None = None
-    """The token for an RAI service without Microsoft Entra ID, sent as `authorization: Bearer …`; `none`: nothing is
-    sent. Absent: with `https://…` a token of the app's identity."""
+    """The token for an RAI service without Microsoft Entra ID; `none`: nothing is sent. Absent: with `https://…` a
+    token of the app's identity."""
     rai_policy: str = "default"
     """The policy to check against: its name at the RAI service. Azure AI Content Safety has `default`, or takes the
     path of a JSON file (ending in `.json`)."""
     rai_on_error: Literal["block", "allow"] | None = None
-    """What to do when the safety service cannot be reached, does not answer in time or gives an invalid answer. Absent:
-    `block` with `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""
+    """What to do [when the safety service is at fault](safety.md#when-the-service-is-at-fault). Absent: `block` with
+    `RAI_MODE=enforce`; with `annotate` nothing is ever blocked."""
     rai_without_model: Literal["block", "allow"] = "block"
     """What to do when the RAI service has no model for any task of its policy (`NoModel`): `block` makes that a
     fault of the service."""
@@ -274,8 +272,8 @@ class SettingsFields(_Fields):
     azure_search_fields: Annotated[Mapping[str, str], BeforeValidator(_read_names)] = Field(
         default_factory=dict[str, str]
     )
-    """The names of the index's fields where they differ from azure-search-openai-demo's: `content=chunk,
-    sourcepage=title`. With `semanticConfiguration=NAME` the semantic ranker uses that one, else the index's default."""
+    """The names of the index's [fields](search.md#an-existing-index) where they differ from
+    azure-search-openai-demo's: `content=chunk, sourcepage=title`."""
     azure_vision_endpoint: _Url | None = None
     """Azure AI Vision, which makes vectors of page images (`PAGE_IMAGES`) for Azure AI Search. Absent: images are not
     searched."""
@@ -286,10 +284,11 @@ class SettingsFields(_Fields):
     document_intelligence_api_key: _Key | None = None
     """Key of that resource."""
     ocr: Literal["off", "local"] = "off"
-    """`local`: scanned pages are read on this machine, without Azure, by the packages that `make setup OCR=local`
-    installs. `off`: only by Document Intelligence, where there is one."""
+    """`local`: [scanned pages](documents.md#scans) are read on this machine. `off`: only by Document Intelligence,
+    where there is one."""
     page_images: bool = False
-    """Whether ingestion stores an image of each page of a PDF, for models that read images (`use_gpt4v`)."""
+    """Whether ingestion stores an [image of each page](documents.md#images-of-pages) of a PDF, for models that read
+    images."""
     content_storage: SecretStr | None = None
     """Connection string of the storage account of the documents, such as Azurite's. If this and
     `CONTENT_STORAGE__blobServiceUri` are absent, documents are stored in `DATA_DIR`."""
@@ -301,14 +300,13 @@ class SettingsFields(_Fields):
     the app checks; or with one of the keys of `API_KEYS`."""
     api_keys: Annotated[tuple[ApiKey, ...], BeforeValidator(_read_keys)] = Field(default=(), repr=False)
     """The keys that `api-key` accepts, with commas between: `name:hash`, with the key's SHA-256, or
-    `name:hash:group:group`, with the ids of groups whose documents its caller may see. `make api-key` makes one."""
+    `name:hash:group:group`, with the ids of groups whose documents its caller may see."""
     auth_tenant_id: _Uuid | None = None
     """The tenant whose tokens `bearer` accepts; `easy-auth` checks it if set."""
     auth_client_id: _Uuid | None = None
     """The app registration that tokens of `bearer` must be issued for."""
     auth_id_tokens: bool = False
-    """Whether `bearer` also accepts ID tokens of that registration, for front ends that have no access token. [What
-    that means](security.md#id-tokens)."""
+    """Whether `bearer` also accepts [ID tokens](security.md#id-tokens) of that registration."""
     auth_authority: _Url = "https://login.microsoftonline.com"
     """The address of the tenant's signing keys; national clouds have others."""
     bot_id: _Uuid | None = None
@@ -332,8 +330,8 @@ class SettingsFields(_Fields):
     limit_caller_kept_megabytes: int = Field(default=0, ge=0)
     """How many megabytes are [kept of a caller's runs](security.md#what-callers-may-use) in 24 hours. 0: no limit."""
     limit_caller_documents: int = Field(default=100, ge=1, le=1_000)
-    """How many documents of their own a caller may have (`USER_UPLOADS`), with at most 100 MB and 5,000 pages
-    together."""
+    """How many [documents of their own](documents.md#documents-of-ones-own) a caller may have, with at most 100 MB
+    and 5,000 pages together."""
     limit_requests_per_minute: int = Field(default=0, ge=0)
     """How many requests all callers together may send in a minute. 0: no limit."""
     limit_tokens_per_day: int = Field(default=0, ge=0)
@@ -352,8 +350,7 @@ class SettingsFields(_Fields):
     otel_exporter_otlp_endpoint: _Url | None = None
     """Any OpenTelemetry collector, such as `http://localhost:4318`, for traces."""
     audit: Literal["off", "on", "texts"] = "off"
-    """Whether there is an [audit record](data.md#audit): of turns, calls of tools, decisions and changes, with `texts`
-    also of questions and answers. It is in the app's own storage account, or else in `DATA_DIR`."""
+    """Whether there is an [audit record](data.md#audit), with `texts` also of questions and answers."""
     audit_on_error: Literal["block", "allow"] = "block"
     """What happens to a turn or a change that cannot be recorded: `block` refuses it, `allow` goes on with a
     warning in the log."""
