@@ -13,6 +13,7 @@ chat's, so sharing a chat again is one write that brings the copy up to date und
 import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from itertools import batched
 from secrets import token_bytes
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -24,6 +25,7 @@ from shared.errors import BadRequest, NotFound
 from shared.history import NO_CONTEXT, UNTITLED, Conversation, HistoryStore, Mode, Page, StoredMessage
 
 _SHOWN = (Role.USER, Role.ASSISTANT)
+_ASKED_TOGETHER = 8
 _THE_ONE = Page(Mode.STANDARD, limit=1)
 """Lists the copy of a link, or the link of a chat: all of an owner's conversations, with the mode to save a query."""
 
@@ -87,6 +89,14 @@ async def read_shared(history: HistoryStore, link: str) -> tuple[Conversation, S
 async def link_of(history: HistoryStore, owner: str, chat_id: str) -> str | None:
     """Return the link under which an owner's chat is shared; None: it is not."""
     return next((entry.title for entry in await _links(history, owner, chat_id)), None)
+
+
+async def links_of(history: HistoryStore, owner: str, chat_ids: Sequence[str]) -> list[str | None]:
+    """Return the link of each of an owner's chats; None: it is not shared."""
+    links: list[str | None] = []
+    for some in batched(chat_ids, _ASKED_TOGETHER, strict=False):
+        links += await asyncio.gather(*(link_of(history, owner, chat_id) for chat_id in some))
+    return links
 
 
 async def stop_sharing(history: HistoryStore, owner: str, chat_id: str) -> None:

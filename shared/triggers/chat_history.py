@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import Caller
+from shared.chat_types import Caller, Json
 from shared.documents.own import MINE
 from shared.errors import BadRequest, NotAllowed, NotFound, TooLarge
 from shared.history import (
@@ -25,7 +25,7 @@ from shared.history import (
     session_id_of,
 )
 from shared.history.searching import find_chats
-from shared.history.sharing import link_of, read_shared, share, stop_sharing
+from shared.history.sharing import link_of, links_of, read_shared, share, stop_sharing
 from shared.triggers.door import Call
 from shared.web.responses import json_response
 from shared.wire import history_body as bodies
@@ -49,6 +49,9 @@ _PAGE = (
         Annotated[str, Field(max_length=bodies.LONGEST_SEARCH)],
     ),
     Parameter("query", "pinned", "Only pinned chats.", Literal["true"]),
+    Parameter(
+        "query", "shared", "Only chats that are shared. A page looks at so many, and may have none.", Literal["true"]
+    ),
     Parameter("query", "cursor", "Where the page begins, as the `Link` header of the page before says."),
 )
 of_history = partial(Description, tag="history", errors=(BadRequest, NotFound))
@@ -75,7 +78,12 @@ async def list_chats(call: Call) -> Response:
             chats = await history.conversations(owner, one_more)
         found, last = chats[: page.limit], chats[page.limit - 1] if len(chats) > page.limit else None
     following = page.following(last) if last else ""
-    return json_response([bodies.conversation_json(chat) for chat in found], following=following)
+    listed: list[Json] = [bodies.conversation_json(chat) for chat in found]
+    if page.shared:
+        links = await links_of(history, owner, [chat.id for chat in found])
+        shown = zip(found, links, strict=True)
+        listed = [{**bodies.conversation_json(chat), "shared": link} for chat, link in shown if link]
+    return json_response(listed, following=following)
 
 
 @describes(of_history({201: Answer("The chat.", "Chat")}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))

@@ -99,6 +99,8 @@ class ListedPage(Page, frozen=True):
 
     search: str = ""
     """Words that the chats have; empty: all chats."""
+    shared: bool = False
+    """Whether only chats that are shared are listed."""
 
     def following(self, last: Conversation) -> str:
         """Return the query of the next page.
@@ -107,6 +109,7 @@ class ListedPage(Page, frozen=True):
             last: The last chat of this page.
         """
         query = {"mode": self.mode, "limit": self.limit, "search": self.search, "pinned": self.pinned and "true"}
+        query["shared"] = self.shared and "true"
         query["cursor"] = cursor_after(last)
         return urlencode({name: value for name, value in query.items() if value})
 
@@ -132,10 +135,14 @@ def read_page(query: Mapping[str, str]) -> ListedPage:
     search = query.get("search", "").strip()
     if len(search) > LONGEST_SEARCH:
         raise BadRequest(f"search: should have at most {LONGEST_SEARCH} characters.")
-    pinned = query.get("pinned", "")
-    if pinned not in ("", "true"):
-        raise BadRequest("pinned: should be 'true', or left out.")
-    return ListedPage(read_mode(query.get("mode")), limit, after, bool(pinned), search)
+    pinned, shared = (_is_set(query, name) for name in ("pinned", "shared"))
+    return ListedPage(read_mode(query.get("mode")), limit, after, pinned, search, shared)
+
+
+def _is_set(query: Mapping[str, str], name: str) -> bool:
+    if query.get(name, "") not in ("", "true"):
+        raise BadRequest(f"{name}: should be 'true', or left out.")
+    return bool(query.get(name))
 
 
 def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:

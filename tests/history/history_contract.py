@@ -18,7 +18,7 @@ from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
 from shared.history import NEWEST, UNTITLED, HistoryStore, ListPosition, Mode, Page, StoredMessage, new_session_id
 from shared.history.searching import find_chats
-from shared.history.sharing import read_shared, share, stop_sharing
+from shared.history.sharing import links_of, read_shared, share, stop_sharing
 
 ODD_OWNERS = (
     "",
@@ -471,6 +471,7 @@ class HistoryContract:
     async def test_a_shared_copy_is_what_was_said_until_it_is_no_longer_shared(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history, said(0), StoredMessage("t", Role.TOOL, "A secret", "now"), said(1))
         link = await share(history, owner, chat, "mine/")
+        assert await links_of(history, owner, [chat, new_session_id()]) == [link, None]
         await history.write(owner, chat, [said(1, "Edited"), said(2)])
         copy, messages = await read_shared(history, link)
         assert [message.content for message in messages] == [said(0).content, said(1).content]

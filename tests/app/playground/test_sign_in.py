@@ -157,6 +157,11 @@ async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_
         assert (await saved.value).suggested_filename == "Kündigung.md"
 
         await page.keyboard.press("Escape")
+        await page.goto(f"{with_keys.url}/#/settings")
+        mine = page.get_by_role("list", name="Chats that you share").get_by_role("listitem")
+        await expect(mine).to_have_count(1)
+        await expect(mine.get_by_role("link", name="My notice")).to_have_attribute("href", link)
+        await page.goto(f"{with_keys.url}/#/")
         await choose(page, "My notice", "Share")
         await expect(asked).to_contain_text("This chat is shared.")
         await expect(asked.get_by_role("button", name="Bring the link up to date")).to_be_visible()
@@ -166,6 +171,16 @@ async def test_a_shared_chat_is_read_with_another_key_and_with_none_until_it_is_
         await expect(page.get_by_role("button", name="Actions for My notice")).to_be_focused()
         await other.reload()
         await expect(other.get_by_role("alert")).to_contain_text("no such shared chat")
+        await choose(page, "My notice", "Share")
+        await asked.get_by_role("button", name="Make the link").click()
+        await expect(asked.get_by_label("Link", exact=True)).to_be_focused()
+        await page.goto(f"{with_keys.url}/#/settings")
+        await mine.get_by_role("button", name="Stop sharing: My notice").click()
+        await expect(mine).to_have_count(0)
+        async with http.get(f"{with_keys.url}/chat-history?shared=true", headers=FLOWS.bearer) as response:
+            assert await response.json() == []
+        async with http.get(f"{chat}/share", headers=FLOWS.bearer) as response:
+            assert response.status == 204
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

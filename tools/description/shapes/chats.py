@@ -17,6 +17,7 @@ class Chat(TypedDict):
     lastUpdated: Time
     messageCount: int
     mode: ChatMode
+    shared: NotRequired[Annotated[str, Field(description="With `shared=true`: the id of its link.")]]
     pinned: NotRequired[Annotated[Literal[True], Field(description="The chat is pinned; missing if it is not.")]]
     found: NotRequired[Annotated[str, Field(description="In a search: the text around the words in a message.")]]
 

@@ -62,7 +62,7 @@ export async function searchChats(words) {
 }
 
 /** Where the next page of a list is; empty: there is none. @param {Response} response */
-const nextOf = (response) => /<(\?[^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
+export const nextOf = (response) => /<(\?[^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1] ?? "";
 
 /** @param {import("../types.js").Mode} mode
  * @returns {Promise<string>} the id; empty: it could not be started, and `keepProblem` says why. */

@@ -110,6 +110,7 @@ export default {
   "chats.share": "مشاركة",
   "chats.shareOne": "مشاركة {title}",
   "share.with": "كل من يسجّل الدخول هنا ولديه الرابط يمكنه قراءة «{title}» كاملة كما هي الآن، من دون الملفات.",
+  "share.list": "المحادثات التي تشاركها",
   "share.shared": "هذه المحادثة مشاركة.",
   "share.update": "تحديث ما يعرضه الرابط",
   "share.make": "إنشاء الرابط",

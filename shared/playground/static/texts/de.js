@@ -110,6 +110,7 @@ export default {
   "chats.share": "Teilen",
   "chats.shareOne": "{title} teilen",
   "share.with": "Wer sich hier anmeldet und den Link hat, kann „{title}“ ganz lesen, so wie der Chat jetzt ist, ohne Dateien.",
+  "share.list": "Chats, die Sie teilen",
   "share.shared": "Dieser Chat ist geteilt.",
   "share.update": "Link auf den jetzigen Stand bringen",
   "share.make": "Link erstellen",

@@ -110,6 +110,7 @@ export default {
   "chats.share": "Share",
   "chats.shareOne": "Share {title}",
   "share.with": "Whoever signs in here and has the link can read all of “{title}” as it is now, without files.",
+  "share.list": "Chats that you share",
   "share.shared": "This chat is shared.",
   "share.update": "Bring the link up to date",
   "share.make": "Make the link",

@@ -110,6 +110,7 @@ export default {
   "chats.share": "Compartir",
   "chats.shareOne": "Compartir {title}",
   "share.with": "Quien inicie sesión aquí y tenga el enlace puede leer «{title}» completo, tal como está ahora, sin archivos.",
+  "share.list": "Chats que usted comparte",
   "share.shared": "Este chat está compartido.",
   "share.update": "Actualizar el enlace",
   "share.make": "Crear el enlace",

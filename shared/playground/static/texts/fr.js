@@ -110,6 +110,7 @@ export default {
   "chats.share": "Partager",
   "chats.shareOne": "Partager {title}",
   "share.with": "Toute personne qui se connecte ici et qui a le lien peut lire « {title} » en entier, dans son état actuel, sans les fichiers.",
+  "share.list": "Discussions que vous partagez",
   "share.shared": "Cette discussion est partagée.",
   "share.update": "Mettre le lien à jour",
   "share.make": "Créer le lien",

@@ -110,6 +110,7 @@ export default {
   "chats.share": "共有",
   "chats.shareOne": "{title} を共有",
   "share.with": "ここにサインインし、リンクを知っている人は、現在の「{title}」をすべて読めます。ファイルは含まれません。",
+  "share.list": "共有しているチャット",
   "share.shared": "このチャットは共有されています。",
   "share.update": "リンクの内容を更新",
   "share.make": "リンクを作成",
