@@ -116,8 +116,8 @@ def _files() -> Iterator[tuple[Path, str]]:
     yield _with_table(ROOT / "README.md", ["protocol", "for"], [[_names(each), one.used_by] for each, one in shaped])
     yield _with_table(
         ROOT / "docs" / "protocols.md",
-        ["name", "document", "one answer", "stream"],
-        [[_names(each), one.title, one.answers_with, one.streams] for each, one in shaped],
+        ["name", "one answer", "stream"],
+        [[_names(each), one.answers_with, one.streams] for each, one in shaped],
     )
     yield _with_requests(ROOT / "samples" / "requests.http")
     deploy = ROOT / "docs" / "deploy.md"
