@@ -95,14 +95,14 @@ async def test_axe_finds_nothing(
 
 async def test_an_answer_is_announced_by_sentences(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
     first, rest = asyncio.Event(), asyncio.Event()
-    openai.reply("It **pays** ", first, "80 % [plan.pdf#page=3]. And", rest, " more.")
+    openai.reply("It **pays** ", first, "1,080 euros [plan.pdf#page=3]. And", rest, " more.")
     await page.goto(app.url)
     spoken = page.locator("[aria-live=polite]").filter(has_not=page.get_by_role("status")).first
     await ask(page, app)
     await expect(answer(page)).to_contain_text("It pays")
     await expect(spoken).to_have_text("")
     first.set()
-    await expect(spoken).to_have_text("It pays 80 %, source 1.", use_inner_text=True)
+    await expect(spoken).to_have_text("It pays 1,080 euros, source 1.", use_inner_text=True)
     rest.set()
     await expect(spoken).to_have_text("And more.")
 

@@ -9,7 +9,6 @@ import { place, rooms } from "../shell.js";
 import { beginning, health, singleKeys, turns } from "../state.js";
 import { chatId, isOpening, isRunning, newChat, openProblem, reopen, retry, send, stop } from "./asking.js";
 import { attach, Composer } from "./composer.js";
-import { Conversations } from "./conversations.js";
 import { chats } from "./kept.js";
 import { inLanguage, nameOfApp, rich, t } from "../texts.js";
 
@@ -22,7 +21,7 @@ const NEAR_THE_END = 60;
 
 rooms.places.push({ path: "/", title: "", view: ChatPage });
 rooms.places.push({ path: "/shared/", title: "", view: lazy(() => import("./shared.js")) });
-rooms.side.push(Conversations);
+rooms.side.push(lazy(() => import("./conversations.js")));
 
 const SHORTCUTS = [
   ["Enter", t("chat.send")],

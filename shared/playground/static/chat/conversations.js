@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 const DAYS = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const MONTHS = new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" });
 
-export function Conversations() {
+export function View() {
   const search = useSignal("");
   useEffect(() => {
     if (!mustSignIn.value) listChats();

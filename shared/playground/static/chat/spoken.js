@@ -36,7 +36,7 @@ const plain = (markdown) =>
   markdown
     .replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
     .replace(/[*_`#>|]+/g, " ")
-    .replace(/\s*,(?:,|\s)*/g, ", ")
+    .replace(/\s*,(?:[,\s]+|(?=[.!?…:؟。！？]|$))/g, ", ")
     .replace(/, (?=[.!?…:؟。！？]|$)/g, "")
     .replace(/\s+/g, " ")
     .trim();

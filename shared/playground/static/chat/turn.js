@@ -58,11 +58,11 @@ export function View({ turn }) {
   `;
 }
 
-/** Whether only words were searched, for a question in another language than the documents. The built-in model says it itself.
+/** Whether only words were searched, for a question in another language than the documents. The built-in model tells readers itself.
  * @param {Turn} turn */
 function isForeign(turn) {
   const thoughts = thoughtsOf(turn);
-  return thoughts.some((thought) => thought.props?.foreign) && !thoughts.some((thought) => thought.props?.kind);
+  return thoughts.some((thought) => thought.props?.foreign) && (isWorkbench || !thoughts.some((thought) => thought.props?.kind));
 }
 
 /** Whether nothing was said at all. @param {Turn} turn */
