@@ -28,19 +28,6 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 """Characters that JSON allows in a text and the XML of the queue's protocol does not (XML 1.0, 2.2 Characters)."""
 
 
-class _Reply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The end of a request: what the message in the queue holds."""
-
-    id: str
-    """The request's own id; of one that has none, the id of its message."""
-    status: int
-    """HTTP status."""
-    body: msgspec.Raw = msgspec.Raw()
-    """JSON: the answer, or the error; without one, it is in the blob."""
-    blob: str = ""
-    """Name of the blob with the body, in the container that has the queue's name."""
-
-
 class AnswerQueue:
     """The queue of answers, and a container of the same name for those that are too large for it.
 
@@ -58,11 +45,11 @@ class AnswerQueue:
         self._container = container
 
     async def send(self, named: str, status: int, body: bytes, run_id: str) -> None:
-        """Send the answer of a run, or its error, to the request that has this name."""
-        message = _encoded(_Reply(named, status, msgspec.Raw(body)))
+        """Send the answer of a run, or its error, to the request of this name; if it is large, in a blob."""
+        message = _encoded(id=named, status=status, body=msgspec.Raw(body))
         with storage_errors(OWN):
             if len(message) > MAX_MESSAGE_BYTES:
-                message = _encoded(_Reply(named, status, blob=(blob := f"{run_id}.json")))
+                message = _encoded(id=named, status=status, blob=(blob := f"{run_id}.json"))
                 upload = partial(self._container.upload_blob, blob, body, overwrite=True)
                 await made_when_missing(upload, self._container.create_container)
             await made_when_missing(lambda: self._queue.send_message(message.decode()), self._queue.create_queue)
@@ -107,6 +94,6 @@ class AnswerQueue:
         request.pop_receipt = changed.pop_receipt
 
 
-def _encoded(reply: _Reply) -> bytes:
+def _encoded(**reply: object) -> bytes:
     text = msgspec.json.encode(reply).decode()
     return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()

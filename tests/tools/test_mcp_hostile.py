@@ -142,16 +142,17 @@ async def test_an_answer_of_a_hundred_megabytes_is_not_read(mcp: Mcp) -> None:
         (b"[" * 100_000, "application/json"),
         (b'{"jsonrpc":"2.0","id":1,"result":' + b'{"a":' * 50_000, "application/json"),
         (b"{}", "application/json"),
+        (b'{"jsonrpc":"2.0","id":"ID","result":{"content":[' + b"{}," * 700_000 + b"{}]}}", "application/json"),
         (b"<html>", "text/html"),
         (b"\xff\xfe", "application/json"),
         (b"data: " + b"x" * 5_000_000, "text/event-stream"),
         (b"", "text/event-stream"),
     ],
-    ids=["deep", "deep result", "empty", "a page", "bytes", "long event", "no event"],
+    ids=["deep", "deep result", "empty", "many", "a page", "bytes", "long event", "no event"],
 )
 async def test_what_is_no_answer_is_told_as_such(mcp: Mcp, body: bytes, kind: str) -> None:
-    async def answer(_: web.Request, __: dict[str, Any]) -> web.Response:
-        return web.Response(body=body, content_type=kind)
+    async def answer(_: web.Request, message: dict[str, Any]) -> web.Response:
+        return web.Response(body=body.replace(b'"ID"', str(message["id"]).encode()), content_type=kind)
 
     told = await called(mcp, answer)
     assert told.is_error
