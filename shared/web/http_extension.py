@@ -2,7 +2,7 @@
 
 The worker asks `azurefunctions.extensions.base` which module has registered itself there, and serves HTTP with the
 `WebApp` and the `WebServer` of that module. Importing this module registers it. Microsoft's own extension,
-`azurefunctions.extensions.http.fastapi`, does the same on FastAPI; docs/deploy.md tells how to use it instead.
+`azurefunctions.extensions.http.fastapi`, does the same on FastAPI; CONTRIBUTING.md tells how to use it instead.
 
 Source: `azure_functions_runtime/http_v2.py`, releases 1.0 to 1.3.
 """
