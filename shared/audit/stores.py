@@ -33,27 +33,20 @@ def open_store(settings: Settings) -> "AuditFiles | AuditBlobs":
     return AuditBlobs(open_client(ContainerClient, connection, address, CONTAINER, **client_options()))
 
 
-class _Hours:
-    """Names of what each hour has."""
-
-    def __init__(self) -> None:
-        self.process = token_hex(4)
-
-    @property
-    def name(self) -> str:
-        return f"{datetime.now(UTC):%Y/%m/%d/%H}-{self.process}.jsonl"
+def _name(process: str) -> str:
+    """Return the name of what a process writes in this hour."""
+    return f"{datetime.now(UTC):%Y/%m/%d/%H}-{process}.jsonl"
 
 
-class AuditFiles(_Hours):
+class AuditFiles:
     """An `AuditStore` in a folder, which is made at its first use."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
+        self.folder, self._process = folder, token_hex(4)
 
     async def append(self, lines: bytes) -> None:
         """See `AuditStore.append`."""
-        await asyncio.to_thread(self._write, self.folder / self.name, lines)
+        await asyncio.to_thread(self._write, self.folder / _name(self._process), lines)
 
     @staticmethod
     def _write(path: Path, lines: bytes) -> None:
@@ -64,12 +57,11 @@ class AuditFiles(_Hours):
             os.fsync(file.fileno())
 
 
-class AuditBlobs(_Hours):
+class AuditBlobs:
     """An `AuditStore` in a container, which is made at its first use."""
 
     def __init__(self, container: "ContainerClient") -> None:
-        super().__init__()
-        self.container = container
+        self.container, self._process = container, token_hex(4)
 
     async def append(self, lines: bytes) -> None:
         """See `AuditStore.append`."""
@@ -77,7 +69,7 @@ class AuditBlobs(_Hours):
 
         from shared.outbound.azure_service.storage import made_when_missing
 
-        blob = self.container.get_blob_client(self.name)
+        blob = self.container.get_blob_client(_name(self._process))
         try:
             await blob.append_block(lines)
         except ResourceNotFoundError:
@@ -86,5 +78,5 @@ class AuditBlobs(_Hours):
         except HttpResponseError as error:
             if getattr(error, "error_code", None) != _BLOB_IS_FULL:
                 raise
-            self.process = token_hex(4)
+            self._process = token_hex(4)
             await self.append(lines)

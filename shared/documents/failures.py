@@ -42,14 +42,10 @@ def note_of(name: str) -> str:
 
 
 async def note_failure(name: str, why: str, rights: Rights, store: DocumentStore, *, own: bool = False) -> None:
-    """Note why a document could not be indexed. What cannot be noted is left out: the caller is told in any case.
+    """Note why a document could not be indexed: `why` is the end of the sentence 'The document …'.
 
-    Args:
-        name: The document.
-        why: The end of the sentence 'The document …'.
-        rights: Who may see the note.
-        store: Where the document is, or would be.
-        own: Whether it comes from a folder on the machine of who indexes it.
+    What cannot be noted is left out, since the caller is told in any case. `own` says that the document comes from a
+    folder on the machine of who indexes it.
     """
     note = note_of(name)
     with suppress(SwitchboardError, ValueError):
@@ -75,16 +71,9 @@ def noted_name(note: str) -> str:
 
 
 async def failures_in(folder: str, store: DocumentReader, access: Access | None, search: str = "") -> list[Failure]:
-    """List the documents of a folder, as `notes_in` has it, that could not be indexed.
+    """List the documents of a folder that could not be indexed, and whose names have a text in any case.
 
-    Args:
-        folder: The folder.
-        store: Where the documents are.
-        access: What the caller may see; None: everything.
-        search: A part of the name, in any case.
-
-    Raises:
-        SwitchboardError: the store fails now.
+    With no access all are listed. `notes_in` says which folders there are.
     """
     found: list[Failure] = []
     async for note in notes_in(folder, store):

@@ -5,9 +5,10 @@ The routes are `/documents/mine…`, and those by which azure-search-openai-demo
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import batched
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 from weakref import WeakValueDictionary
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import Caller, Extent, Json
+from shared.chat_types import Caller, Json
 from shared.documents import Rights, StoredDocument, conflict, is_name
 from shared.documents.failures import FAILED, failures_in, note_of
 from shared.documents.listing import ListedDocument as Listed
@@ -94,9 +95,12 @@ class Owner(msgspec.Struct, frozen=True):
         """Return all documents, with what the index has of each."""
         store, limit = self.service.documents, self.service.settings.limit_caller_documents
         names = sorted([name async for name in self.names()])[: 2 * limit]
-        found = [one for one in await _together([partial(store.find, name) for name in names]) if one]
-        extents = await _together([partial(self.service.retriever.extent, one.name, None) for one in found])
-        return [Listed(*one) for one in zip(found, extents, strict=True)]
+        listed: list[Listed] = []
+        for some in batched(names, _ASKED_TOGETHER, strict=False):
+            found = [one for one in await asyncio.gather(*map(store.find, some)) if one]
+            extents = await asyncio.gather(*(self.service.retriever.extent(one.name, None) for one in found))
+            listed += map(Listed, found, extents)
+        return listed
 
     async def replaced(self, name: str, size: int, *, overwrite: bool) -> StoredDocument | None:
         """Return the document that one of so many bytes replaces, if there is one.
@@ -108,38 +112,21 @@ class Owner(msgspec.Struct, frozen=True):
         document = await self.service.documents.find(name)
         if document and not overwrite:
             raise conflict(None)
-        others = [one for one in await self.listed() if one.document.name != name]
-        settings = self.service.settings
-        for limit, used, what in (
-            (settings.limit_caller_documents, len(others) + 1, "documents"),
-            (MOST_BYTES, size + _bytes(others), "bytes"),
-            (MOST_PAGES, 1 + _pages(others), "pages"),
-        ):
-            if used > limit:
+        used = _used([one for one in await self.listed() if one.document.name != name])
+        for what, limit in _limits(self.service.settings).items():
+            if used[what] + (size if what == "bytes" else 1) > limit:
                 raise TooLarge(f"You may have {limit:,} {what} of your own here. Delete some first.")
         return document
 
 
-async def _together[T](calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    slots = asyncio.Semaphore(_ASKED_TOGETHER)
-
-    async def ask(call: Callable[[], Awaitable[T]]) -> T:
-        async with slots:
-            return await call()
-
-    return await asyncio.gather(*map(ask, calls))
+def _used(listed: Sequence[Listed]) -> dict[str, int]:
+    """Return how much documents take. One without pages has a page for each passage."""
+    pages = sum(one.extent.pages or one.extent.passages for one in listed if one.extent)
+    return {"documents": len(listed), "bytes": sum(one.document.size for one in listed), "pages": pages}
 
 
-def _bytes(listed: Sequence[Listed]) -> int:
-    return sum(one.document.size for one in listed)
-
-
-def _pages(listed: Sequence[Listed]) -> int:
-    return sum(_pages_of(one.extent) for one in listed)
-
-
-def _pages_of(extent: Extent | None) -> int:
-    return (extent.pages or extent.passages) if extent else 0
+def _limits(settings: Settings) -> dict[str, int]:
+    return {"documents": settings.limit_caller_documents, "bytes": MOST_BYTES, "pages": MOST_PAGES}
 
 
 def _require_offered(_request: Request) -> None:
@@ -172,12 +159,8 @@ async def list_own_documents(call: Call) -> Response:
     documents: list[Json] = [
         {**listed_json(one), "name": shown_name(one.document.name, owner.folder)} for one in listed
     ]
-    used: Json = {"documents": len(listed), "bytes": _bytes(listed), "pages": _pages(listed)}
-    limits: Json = {
-        "documents": settings.limit_caller_documents,
-        "bytes": MOST_BYTES,
-        "pages": MOST_PAGES,
-    }
+    used: Json = {**_used(listed)}
+    limits: Json = {**_limits(settings)}
     failed: list[Json] = [
         {**failure_json(one), "name": shown_name(one.name, owner.folder)}
         for one in await failures_in(owner.folder, call.service.documents, None)
