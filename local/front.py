@@ -16,7 +16,7 @@ from local.invocation import TIMER_DATA, Call, Function, HttpData, succeeds
 from local.limits import HEADER_BYTES, REQUEST_LINE_BYTES, Slots, find_excess
 from local.origins import cors_headers, find_fault, is_preflight, preflight_headers
 from local.proxy import LARGEST_BODY, BadBody, BodyTooLarge, Invoke, NotSent, Proxy, WorkerUnreachable, target
-from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, is_of_host, nearest
+from local.routing import LONGEST_PATH, Matched, NotAllowed, Route, decode_path, find, hint_for, is_of_host
 from local.settings_file import NO_LIMIT, Cors, Throttle
 from local.worker import LOOPBACK
 
@@ -137,9 +137,8 @@ class Front:
                 return web.Response(status=401, headers=extra)
             case None:
                 _log_miss(request.method, path, 404)
-                near = nearest(self._routes, path)
-                hint = f" The nearest route is {near}." if near else ""
-                return web.Response(status=404, text=f"No function answers here.{hint}", headers=extra)
+                hint = hint_for(self._routes, path)
+                return web.Response(status=404, text=f"No function answers here. {hint}".strip(), headers=extra)
 
     def _answer_before(self, request: web.BaseRequest) -> web.Response | None:
         """Return the answer to a request for which no function is looked for."""

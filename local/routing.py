@@ -7,10 +7,12 @@ longer templates before shorter ones. The Functions host tries them in the order
 Constraints such as `{id:int}` are refused: no route of this app has one.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from urllib.parse import unquote
 
 from local import HostError
@@ -135,6 +137,19 @@ def find(routes: Sequence[Route], method: str, path: str) -> Matched | NotAllowe
 def is_of_host(path: str) -> bool:
     """Whether a decoded path is one of those that the host keeps for itself and its keys."""
     return re.match(r"/?(admin|runtime)(/|$)", path, re.IGNORECASE) is not None
+
+
+_NOT_SPOKEN = Path(__file__).parents[1] / "shared" / "triggers" / "other_paths.json"
+"""What the app says of paths of protocols that are not spoken, below its prefix."""
+
+
+def hint_for(routes: Sequence[Route], path: str) -> str:
+    """Say what a decoded path that is no route most likely meant; empty if nothing is like it."""
+    bare = path.strip("/")
+    known = json.loads(_NOT_SPOKEN.read_bytes()).items() if len(path) < LONGEST_PATH and _NOT_SPOKEN.exists() else ()
+    said = next((sentence for foreign, sentence in known if re.fullmatch(foreign, bare, re.IGNORECASE)), "")
+    near = "" if said else nearest(routes, path)
+    return said or (near and f"The nearest route is {near}.")
 
 
 def nearest(routes: Sequence[Route], path: str) -> str:

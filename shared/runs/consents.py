@@ -109,11 +109,7 @@ class Consents:
                 await self._start(run_id, here=here)
 
     async def withdraw(self, owner: str, request: ChatRequest) -> list[str]:
-        """Stop what waits in the chat of a request: its user has gone on without a decision.
-
-        Returns:
-            The titles of the calls that are left undone by that.
-        """
+        """Stop what waits in the chat of a request without a decision; return the titles of the calls left undone."""
         waiting = list[str]()
         if chat := chat_before(request):
             names = sorted([name async for name in self.store.names(chat_name(owner, chat))], reverse=True)

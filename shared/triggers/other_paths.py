@@ -25,7 +25,8 @@ _LONGEST = 100
 _NOT_SPOKEN: dict[str, str] = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
 """Paths of protocols that are not spoken, as regular expressions, and what to do instead.
 
-Sources: the API references of OpenAI and Anthropic; Open Responses; Ollama, docs/api.md; LangGraph, server API."""
+Sources: the API references of OpenAI and Anthropic; Open Responses; Ollama, docs/api.md; LangGraph, server API; Gemini
+API; sample-app-aoai-chatGPT, frontend/src/api/api.ts."""
 
 
 async def other_path(request: Request) -> Response:

@@ -16,7 +16,7 @@ from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import PIXEL
 from tests.app.test_answers import QUESTION, body
-from tests.clients.ag_ui import VERSIONS, Run, follow, run, step
+from tests.clients.ag_ui import VERSIONS, Run, follow, run, step, stop_and_reload
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -30,6 +30,7 @@ EACH_VERSION = pytest.mark.parametrize(
 FOLLOWUPS = {"overrides": {"suggest_followup_questions": True}}
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 EVENTS = TypeAdapter[Any](Event)
+SAMPLES = Path(__file__).parents[2] / "samples" / "pages"
 
 
 def agent(host: RunningHost) -> str:
@@ -182,6 +183,19 @@ async def test_a_page_that_is_loaded_again_follows_its_run(app: RunningHost, ope
     _, again = await run(NEWEST, agent(app), asked, follow(run_id))
     assert [message["content"] for message in again.messages] == [QUESTION, "80 % is paid."]
     assert (again.types[0], again.types[-1]) == ("RUN_STARTED", "RUN_FINISHED")
+
+
+async def test_an_answer_that_a_page_stops_does_not_come_back_after_a_reload(
+    app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    before = len(openai.requests)
+    openai.reply("Half", asyncio.Event())
+    seen = await stop_and_reload(NEWEST, app.url, SAMPLES / "resumable-agent.js")
+    assert (seen["status"], [one["role"] for one in seen["again"]]) == (204, ["user", "assistant"])
+    assert seen["again"][-1]["content"] == seen["stopped"][-1]["content"] == "Half"
+    asked = await openai.request_number(before + 1)
+    async with asyncio.timeout(60):
+        await asked.disconnected.wait()
 
 
 @EACH_VERSION

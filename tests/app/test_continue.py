@@ -1,6 +1,7 @@
 """*Continue*: a conversation that ends with the assistant's message goes on from its last letter, on every wire."""
 
 import json
+import re
 from typing import Any
 
 import aiohttp
@@ -102,6 +103,35 @@ async def test_each_wire_goes_on_with_an_answer_and_begins_one_that_has_no_word(
     else:
         assert (last["role"], QUESTION in last["content"]) == ("user", True)
         assert "Go on from its last letter" not in _prompt(openai)[0]["content"]
+
+
+AGAIN = [
+    ("/v1/chat/completions", {"session_state": {"id": "CHAT"}}, "messages", plain),
+    ("/chat", {"session_state": {"id": "CHAT"}}, "messages", plain),
+    ("/semantic-kernel/chat", {"ConversationId": "CHAT"}, "messages", kernel),
+    ("/ai-sdk/chat", {"id": "CHAT", "trigger": "regenerate-message"}, "messages", parts),
+    ("/ag-ui", {"threadId": "CHAT"}, "messages", with_id),
+    ("/v1/responses", {"previous_response_id": "RESPONSE"}, "input", items),
+]
+
+
+@pytest.mark.parametrize(("path", "chat", "key", "said"), AGAIN, ids=[path for path, *_ in AGAIN])
+async def test_a_question_that_is_asked_again_is_answered_without_its_first_answer(
+    app: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn, path: str, chat: Any, key: str, said: Any
+) -> None:
+    """*Regenerate*, where the request names a chat or a response that the app keeps."""
+    openai.reply("Hello.")
+    _, hello = await post(http, f"{app.url}/v1/responses", {"input": "Hello?"})
+    _, entry = await post(http, f"{app.url}/chat-history", {})
+    ids = {"CHAT": json.loads(entry)["id"], "RESPONSE": json.loads(hello)["id"]}
+    named = json.loads(re.sub("CHAT|RESPONSE", lambda found: ids[found[0]], json.dumps(chat)))
+    for answer in ("Once.", "Twice."):
+        if path == "/v1/responses":
+            openai.call_tool("search_sources", {"search_queries": ["dental"]})
+        openai.reply(answer)
+        status, told = await post(http, app.url + path, named | {key: [said("user", QUESTION)]})
+        assert (status, answer in told) == (200, True), told
+    assert "Once." not in json.dumps(_prompt(openai))
 
 
 def _prompt(openai: OpenAIStandIn) -> list[Any]:

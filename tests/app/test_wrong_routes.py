@@ -28,6 +28,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("POST", "/v1/responses/compact", "Send the whole conversation"),
         ("GET", "/tags", "Ollama's protocol is not spoken here"),
         ("POST", "/threads/1/runs/stream", "LangGraph's protocol is not spoken here"),
+        ("GET", "/info", "LangGraph's protocol is not spoken here"),
+        ("POST", "/v1beta/models/gemini:generateContent", "Gemini's protocol is not spoken here"),
+        ("POST", "/history/ensure", "sample-app-aoai-chatGPT needs its own server"),
+        ("POST", "/openai/deployments/ada/embeddings", "there are chat/completions, responses and models"),
         ("POST", "/v1/embeddings", "there are chat/completions, responses and models"),
     ],
 )
@@ -78,6 +82,14 @@ async def test_a_path_beside_the_prefix_is_told_the_nearest_route(
     async with http.post(built_in.url.removesuffix("/api") + path) as response:
         assert response.status == 404
         assert "POST /api/" in await response.text()
+
+
+async def test_a_path_of_another_protocol_beside_the_prefix_is_told_what_to_do(
+    built_in: RunningHost, http: aiohttp.ClientSession
+) -> None:
+    async with http.post(f"{built_in.url.removesuffix('/api')}/v1/messages") as response:
+        assert response.status == 404
+        assert "Anthropic's protocol is not spoken here" in await response.text()
 
 
 async def test_the_log_has_the_path_in_one_short_line_and_not_the_query(

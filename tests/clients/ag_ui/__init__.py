@@ -78,3 +78,12 @@ async def run(version: str, url: str, *steps: dict[str, Any], messages: list[Any
     told = json.loads(printed.decode().splitlines()[-1])
     assert not told["warnings"]
     return [Run(**seen) for seen in told["seen"]]
+
+
+async def stop_and_reload(version: str, url: str, agent: Path) -> Any:
+    """Let the agent of a file ask and stop, and load its page again; return what both pages have."""
+    process = await asyncio.create_subprocess_exec(
+        *(NODE, FOLDER / "resumable.mjs", version, url, agent), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    return json.loads(printed)
