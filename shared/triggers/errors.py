@@ -1,6 +1,7 @@
 """Error responses, in the shape of the request's protocol."""
 
 from collections.abc import Callable
+from copy import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +11,16 @@ from shared.chat_types import ChatRequest
 from shared.events import Failed
 from shared.web.responses import json_response
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.protocol import Protocol, Record, own_error_record
+from shared.wire.protocol import Protocol, Record
+from shared.wire.reasons import beside
+
+
+def _own_record(error: errors.SwitchboardError, invocation: str) -> Record:
+    """Make the error of a route that speaks no protocol: the page says it in the language of its reader."""
+    return {"error": errors.error_text(error, invocation), "code": error.code, **beside(error)}
+
+
+_OWN = replace(AI_CHAT, error=_own_record)
 
 
 def error_response(error: errors.SwitchboardError, request: Request) -> Response:
@@ -18,10 +28,8 @@ def error_response(error: errors.SwitchboardError, request: Request) -> Response
 
     A route that speaks no protocol of the table puts what makes its errors into `error_record` of the request's state.
     """
-    resolved: Protocol | None = getattr(request.state, "protocol", None)
-    protocol = resolved or AI_CHAT
-    made = resolved.error if resolved else own_error_record
-    record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", made)
+    protocol: Protocol = getattr(request.state, "protocol", _OWN)
+    record: Callable[[errors.SwitchboardError, str], Record] = getattr(request.state, "error_record", protocol.error)
     invocation = invocation_id(request)
     asked: ChatRequest | None = getattr(request.state, "asked", None)
     if asked and protocol.sends_inside(error, asked):

@@ -20,7 +20,7 @@ from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, q
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.parts_encoder import PartsEncoder
-from shared.wire.protocol import QUESTION, Protocol, Record
+from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record
 from shared.wire.reasons import beside, reason_of
 
 
@@ -323,18 +323,13 @@ def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Jso
     return sources
 
 
-def _error_record(error: SwitchboardError, invocation_id: str) -> Record:
-    """Make the error document, with what lets the page say it in the language of its reader."""
-    return {"error": {"code": error.code, "message": error_text(error, invocation_id), **beside(error)}}
-
-
 AG_UI = Protocol(
     name="ag-ui",
     parse=parse,
     attached=attached,
     answer=None,
     encoder=_Encoder,
-    error=_error_record,
+    error=lambda error, invocation_id: coded_error_record(error, invocation_id, **beside(error)),
     fails_in_stream=(SwitchboardError,),
     message_encoder=_MessageEncoder,
     framing=SSE,

@@ -14,7 +14,6 @@ from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, Switch
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, OpenCall, ToolEnded
 from shared.wire.consent import in_words, with_calls
 from shared.wire.framing import SSE, BrokenOff, Framed, Framing, encode_json
-from shared.wire.reasons import beside
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -41,14 +40,9 @@ def error_record(error: SwitchboardError, invocation_id: str) -> Record:
     return {"error": error_text(error, invocation_id)}
 
 
-def own_error_record(error: SwitchboardError, invocation_id: str) -> Record:
-    """Make the error document of routes that speak no protocol: the page says it in the language of its reader."""
-    return error_record(error, invocation_id) | {"code": error.code, **beside(error)}
-
-
-def coded_error_record(error: SwitchboardError, invocation_id: str) -> Record:
-    """Make the error record of clients that take an object: its code, for programs, and its text."""
-    return {"error": {"code": error.code, "message": error_text(error, invocation_id)}}
+def coded_error_record(error: SwitchboardError, invocation_id: str, **more: Json) -> Record:
+    """Make the error record of clients that take an object: its code, for programs, its text, and more if there is."""
+    return {"error": {"code": error.code, "message": error_text(error, invocation_id), **more}}
 
 
 class EarlierAnswers(TypingProtocol):

@@ -30,23 +30,18 @@ _PATTERNS = [
 
 
 def reason_of(sentence: str) -> dict[str, Json]:
-    """Return the JSON that belongs beside a sentence: `reason`, its code, and `values`; empty if it has none.
-
-    Args:
-        sentence: It may be within others, such as one that names a file.
-    """
+    """Return what belongs beside a sentence, alone or within others: `reason`, its code, and `values`; or nothing."""
     for code, pattern in _PATTERNS:
         if found := pattern.search(sentence[:_LONGEST_SENTENCE]):
-            values: dict[str, Json] = {name: _value(text) for name, text in found.groupdict().items()}
-            return {"reason": code, "values": values}
+            return {"reason": code, "values": {name: _value(text) for name, text in found.groupdict().items()}}
     return {}
 
 
 def beside(error: SwitchboardError) -> dict[str, Json]:
-    """Return the JSON that belongs beside the sentence of an error: its reason, and the seconds to wait."""
+    """Return what belongs beside the sentence of an error: its reason, and the seconds to wait."""
     waits = isinstance(error, RateLimited | Overloaded)
     return {**({"retry_after": error.retry_after} if waits else {}), **reason_of(error.message)}
 
 
 def _value(text: str) -> int | str:
-    return int(text.replace(",", "")) if text[0].isdigit() and text.replace(",", "").isdigit() else text
+    return int(number) if (number := text.replace(",", "")).isdecimal() else text
