@@ -17,7 +17,6 @@ from shared.triggers import (
     content,
     content_events,
     demo_page,
-    direct_line,
     documents,
     feedback,
     kept_responses,
@@ -121,15 +120,15 @@ ROUTES: tuple[Route | Open, ...] = (
     ),
     Route("mcp", "POST", "mcp", mcp.mcp, counted=False),  # some messages are counted, by the handler
     Open("activity", "POST", "messages", activities.take_activity),  # of Azure Bot Service, whose token is checked
-    Route("direct_line_token", "POST", "directline/tokens/generate", direct_line.give_token, counted=False),
-    Route("direct_line_refresh", "POST", "directline/tokens/refresh", direct_line.refresh_token, counted=False),
-    Route("direct_line_begin", "POST", "directline/conversations", direct_line.begin_conversation, spends=False),
-    Route("direct_line", "GET", "directline/conversations/{id}", direct_line.find_conversation, counted=False),
+    Route("direct_line_token", "POST", "directline/tokens/generate", activities.give_token, counted=False),
+    Route("direct_line_refresh", "POST", "directline/tokens/refresh", activities.give_token, counted=False),
+    Route("direct_line_begin", "POST", "directline/conversations", activities.begin_conversation, spends=False),
+    Route("direct_line", "GET", "directline/conversations/{id}", activities.give_token, counted=False),
     Route(
-        "direct_line_get", "GET", "directline/conversations/{id}/activities", direct_line.get_activities, counted=False
+        "direct_line_get", "GET", "directline/conversations/{id}/activities", activities.get_activities, counted=False
     ),
     Route(
-        "direct_line_post", "POST", "directline/conversations/{id}/activities", direct_line.post_activity, counted=False
+        "direct_line_post", "POST", "directline/conversations/{id}/activities", activities.post_activity, counted=False
     ),
     Open("mcp_sign_in", "GET", "mcp/oauth-protected-resource", mcp.get_mcp_sign_in),
     # Answers that outlive their request, and calls of tools that wait for a person.

@@ -1,7 +1,6 @@
 """Routes about the app itself: health, OpenAPI and Swagger documents, and what OpenAI's clients take for models."""
 
 import asyncio
-from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,28 +8,16 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Json
 from shared.description import openapi_json, swagger_json
-from shared.errors import InternalError, NotConfigured, NotFound
+from shared.errors import NotConfigured, NotFound
 from shared.runtime.features import is_there
 from shared.settings import Settings
 from shared.triggers.budget import address_of
 from shared.triggers.door import Call
 from shared.web.public_url import known_url
 from shared.web.responses import json_response
-from shared.wire.described import Answer, Description, describes
 from shared.wire.table import PROTOCOLS
 
-_document = partial(Description, errors=(InternalError,), visible=False)
 
-
-@describes(
-    Description(
-        {
-            200: Answer("Every part that answers need can be used.", "Health"),
-            503: Answer("A part cannot be used, or a setting is missing or wrong.", "Health"),
-        },
-        errors=(InternalError,),
-    )
-)
 async def get_health(request: Request) -> Response:
     """Get the health of the app.
 
@@ -58,7 +45,6 @@ async def get_health(request: Request) -> Response:
     return json_response(body, status=200 if usable else 503)
 
 
-@describes(_document({200: Answer("The description.", "OpenapiDocument")}))
 async def get_openapi(request: Request) -> Response:  # noqa: ARG001 (the same for all)
     """This description in OpenAPI 3.1.
 
@@ -68,7 +54,6 @@ async def get_openapi(request: Request) -> Response:  # noqa: ARG001 (the same f
     return Response(document, media_type="application/json")
 
 
-@describes(_document({200: Answer("The description.", "SwaggerDocument")}))
 async def get_swagger(request: Request) -> Response:  # noqa: ARG001 (the same for all)
     """This description in Swagger 2.0.
 

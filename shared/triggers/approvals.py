@@ -4,23 +4,21 @@ An approver, a queue or a workflow decides here; who asked can decide in the cha
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Decision, Json
-from shared.errors import BadRequest, Decided, NotFound, TooLarge, TooSlow
+from shared.errors import BadRequest, NotFound
 from shared.identity import is_among
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import parts, require_runs
 from shared.web.responses import json_response
 from shared.wire import run_body as bodies
-from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader, read_limit
 
 if TYPE_CHECKING:
@@ -37,21 +35,6 @@ def _to_page(request: Request) -> Response | None:
     return require_runs(request)
 
 
-_APPROVAL = Parameter("path", "id", "The approval's id.")
-_describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
-
-
-@describes(
-    _describes(
-        {200: Answer("The approvals.", "Approvals")},
-        (
-            Parameter("query", "state", "open, or decided: those that are decided or were not in time."),
-            Parameter("query", "limit", "Approvals in a page, at most.", Annotated[int, Field(ge=1)]),
-            Parameter("query", "after", "Where the page begins: `next` of the page before."),
-        ),
-        errors=(NotFound, TooSlow, BadRequest),
-    )
-)
 @checked_first(require_runs)
 async def list_approvals(call: Call) -> Response:
     """List the calls of tools that wait for consent.
@@ -69,17 +52,6 @@ async def list_approvals(call: Call) -> Response:
     return json_response({"approvals": [_json_of(one) for one in listed], "next": end})
 
 
-@describes(
-    _describes(
-        {
-            200: Answer("The approval.", "Approval"),
-            303: Answer(
-                "The playground's page of it, for a browser (`Accept: text/html`), where the playground is on."
-            ),
-        },
-        (_APPROVAL,),
-    )
-)
 @checked_first(_to_page)
 async def get_approval(call: Call) -> Response:
     """Get an approval.
@@ -92,14 +64,6 @@ async def get_approval(call: Call) -> Response:
     return json_response(_json_of(await find_approval(runs.consents.store, _id_of(call.request), decider)))
 
 
-@describes(
-    _describes(
-        {200: Answer("The approval as it is now.", "Approval")},
-        (_APPROVAL,),
-        errors=(NotFound, TooSlow, BadRequest, Decided, TooLarge),
-        body=bodies.ApprovalDecision,
-    )
-)
 @checked_first(require_runs)
 async def decide_approval(call: Call) -> Response:
     """Agree to a call of a tool, or refuse it.

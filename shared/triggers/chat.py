@@ -1,6 +1,5 @@
 """The chat routes. Each resolves the protocol, reads and checks the body, begins a run, and answers with it."""
 
-from collections.abc import Callable
 from copy import replace
 
 from starlette.requests import Request
@@ -10,13 +9,12 @@ from shared import app
 from shared.chat_types import ChatRequest
 from shared.runs.begin import Arrival, keeping_of, outlives
 from shared.settings import Settings
-from shared.triggers.door import Call, Check, Handler, checked_first
+from shared.triggers.door import Call, Check, checked_first
 from shared.triggers.reading_runs import Earlier, address_of, shown
 from shared.turns.accept import AcceptedRequest, RouteOptions, accept
 from shared.verdicts import answer_id_of, new_turn_id
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.described import CHAT_ERRORS, Description, Question, describes
 from shared.wire.protocol import Protocol
 from shared.wire.run_body import read_key, read_preferences
 from shared.wire.table import Resolved, resolve
@@ -38,26 +36,11 @@ def _resolves(options: RouteOptions) -> Check:
     return resolve_protocol
 
 
-def _question(route: RouteOptions, bare: str = "in the protocol that the body speaks") -> Callable[[Handler], Handler]:
-    """Decorate the handler of a question; `bare` says which protocol it speaks where its path names none."""
-
-    def decorate(handler: Handler) -> Handler:
-        described = Description(
-            errors=CHAT_ERRORS,
-            tag="chat",
-            visible=not route.streams,
-            question=Question(team=route.team, streams=route.streams, bare=bare),
-        )
-        return checked_first(_resolves(route))(describes(described)(handler))
-
-    return decorate
-
-
 _WHOLE, _STREAM, _ALONE = RouteOptions(), RouteOptions(streams=True), RouteOptions(single_turn=True)
 _TEAM, _TEAM_STREAM = RouteOptions(team=True), RouteOptions(team=True, streams=True)
 
 
-@_question(_WHOLE)
+@checked_first(_resolves(_WHOLE))
 async def chat(call: Call) -> Response:
     """Answer a conversation.
 
@@ -66,7 +49,7 @@ async def chat(call: Call) -> Response:
     return await _answered(call, _WHOLE)
 
 
-@_question(_STREAM)
+@checked_first(_resolves(_STREAM))
 async def chat_stream(call: Call) -> Response:
     """Stream an answer to a conversation.
 
@@ -75,7 +58,7 @@ async def chat_stream(call: Call) -> Response:
     return await _answered(call, _STREAM)
 
 
-@_question(_ALONE, "in the RAG chat protocol")
+@checked_first(_resolves(_ALONE))
 async def ask(call: Call) -> Response:
     """Answer a single question.
 
@@ -84,7 +67,7 @@ async def ask(call: Call) -> Response:
     return await _answered(call, _ALONE)
 
 
-@_question(_TEAM, "in Semantic Kernel's shape")
+@checked_first(_resolves(_TEAM))
 async def multi_agent_chat(call: Call) -> Response:
     """Let a team of agents answer.
 
@@ -93,7 +76,7 @@ async def multi_agent_chat(call: Call) -> Response:
     return await _answered(call, _TEAM)
 
 
-@_question(_TEAM_STREAM, "in Semantic Kernel's shape")
+@checked_first(_resolves(_TEAM_STREAM))
 async def multi_agent_chat_stream(call: Call) -> Response:
     """Stream the answers of a team of agents.
 

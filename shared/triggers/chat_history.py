@@ -5,15 +5,13 @@ from contextlib import suppress
 from copy import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Literal
 
-from pydantic import Field
 from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller, Json
 from shared.documents.own import MINE
-from shared.errors import BadRequest, NotAllowed, NotFound, TooLarge
+from shared.errors import NotAllowed, NotFound
 from shared.history import (
     MAX_LISTED,
     Conversation,
@@ -29,36 +27,10 @@ from shared.history.sharing import link_of, links_of, read_shared, share, stop_s
 from shared.triggers.door import Call
 from shared.web.responses import json_response
 from shared.wire import history_body as bodies
-from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.history_body import shared_json
 from shared.wire.request_body import JsonReader
 
-CHAT_ID = Parameter("path", "id", "The chat's id.")
-_PAGE = (
-    Parameter("query", "mode", "The kind of chat.", bodies.ChatMode),
-    Parameter(
-        "query",
-        "limit",
-        "The number of chats in a page, at most.",
-        Annotated[int, Field(ge=1, le=MAX_LISTED, default=MAX_LISTED)],
-    ),
-    Parameter(
-        "query",
-        "search",
-        "Only chats whose title and texts have these words. A page looks at so many chats, and may have none of them.",
-        Annotated[str, Field(max_length=bodies.LONGEST_SEARCH)],
-    ),
-    Parameter("query", "pinned", "Only pinned chats.", Literal["true"]),
-    Parameter(
-        "query", "shared", "Only chats that are shared. A page looks at so many, and may have none.", Literal["true"]
-    ),
-    Parameter("query", "cursor", "Where the page begins, as the `Link` header of the page before says."),
-)
-of_history = partial(Description, tag="history", errors=(BadRequest, NotFound))
-"""A description of a route of chats."""
 
-
-@describes(of_history({200: Answer("The chats.", "list[Chat]")}, _PAGE))
 async def list_chats(call: Call) -> Response:
     """List the caller's chats.
 
@@ -86,7 +58,6 @@ async def list_chats(call: Call) -> Response:
     return json_response(listed, following=following)
 
 
-@describes(of_history({201: Answer("The chat.", "Chat")}, body=bodies.NewChatBody, errors=(NotFound, *BODY_ERRORS)))
 async def start_chat(call: Call) -> Response:
     """Start a chat.
 
@@ -97,7 +68,6 @@ async def start_chat(call: Call) -> Response:
     return json_response(bodies.conversation_json(chat), status=201)
 
 
-@describes(of_history({200: Answer("The messages.", "list[ChatMessage]")}, (CHAT_ID,)))
 async def get_chat_messages(call: Call) -> Response:
     """Get the messages of a chat.
 
@@ -107,14 +77,6 @@ async def get_chat_messages(call: Call) -> Response:
     return json_response([bodies.message_json(message) for message in messages])
 
 
-@describes(
-    of_history(
-        {200: Answer("The chat as it is now.", "Chat")},
-        (CHAT_ID,),
-        errors=(NotFound, *BODY_ERRORS),
-        body=bodies.MessagesBody,
-    )
-)
 async def update_chat(call: Call) -> Response:
     """Add messages to a chat, update them, rename or pin it.
 
@@ -127,7 +89,6 @@ async def update_chat(call: Call) -> Response:
     return json_response(bodies.conversation_json(chat))
 
 
-@describes(of_history({204: Answer("The chat is deleted.")}, (CHAT_ID, _PAGE[0])))
 async def delete_chat(call: Call) -> Response:
     """Delete a chat.
 
@@ -138,7 +99,6 @@ async def delete_chat(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(of_history({204: Answer("No chat is left.")}))
 async def delete_chats(call: Call) -> Response:
     """Delete all chats.
 
@@ -185,10 +145,6 @@ async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:
             await verdicts.forget(owner, name)
 
 
-_ERRORS = (BadRequest, NotFound, NotAllowed, TooLarge)
-
-
-@describes(of_history({201: Answer("The link.", "ChatLink")}, (CHAT_ID,), errors=_ERRORS))
 async def share_chat(call: Call) -> Response:
     """Share a chat.
 
@@ -199,7 +155,6 @@ async def share_chat(call: Call) -> Response:
     return json_response({"id": link, "url": f"{call.own_url}/shared/{link}"}, status=201)
 
 
-@describes(of_history({200: Answer("The link.", "ChatLink"), 204: Answer("The chat is not shared.")}, (CHAT_ID,)))
 async def get_share(call: Call) -> Response:
     """Look up whether a chat is shared.
 
@@ -209,7 +164,6 @@ async def get_share(call: Call) -> Response:
     return json_response({"id": link, "url": f"{call.own_url}/shared/{link}"}) if link else Response(status_code=204)
 
 
-@describes(of_history({204: Answer("The chat is not shared.")}, (CHAT_ID,), errors=_ERRORS))
 async def stop_sharing_chat(call: Call) -> Response:
     """Stop sharing a chat.
 
@@ -221,11 +175,6 @@ async def stop_sharing_chat(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(
-    of_history(
-        {200: Answer("The copy.", "SharedChat")}, (Parameter("path", "id", "The id of its link."),), errors=_ERRORS
-    )
-)
 async def get_shared_chat(call: Call) -> Response:
     """Read a shared chat.
 

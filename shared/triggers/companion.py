@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from shared.chat_types import RequestContext
 from shared.core.running_turn import RunningTurn
-from shared.errors import NotConfigured, TooSlow
+from shared.errors import NotConfigured
 from shared.events import Failed
 from shared.guard import SafetyEvent as Event
 from shared.guard.companion import analyse
@@ -20,19 +20,10 @@ from shared.web.responses import (
     json_response,
 )
 from shared.wire import rai_body as bodies
-from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.protocol import error_record
 from shared.wire.request_body import JsonReader
 
-_describes = partial(
-    Description,
-    tag="safety",
-    errors=(*BODY_ERRORS, TooSlow),
-    body="SafetyBody",
-)
 
-
-@describes(_describes({200: Answer("The analysis.", "SafetyAnalysis")}))
 async def analyze_safety(call: Call) -> Response:
     """Analyze a text or a conversation for harm.
 
@@ -48,12 +39,6 @@ async def analyze_safety(call: Call) -> Response:
     return json_response(bodies.analysis_json(events))
 
 
-@describes(
-    _describes(
-        {200: Answer("The events.", "SafetyRecord", bodies.ANALYSIS_LINES.content_type, streams=True)},
-        visible=False,
-    )
-)
 async def analyze_safety_stream(call: Call) -> Response:
     """Stream an analysis for harm.
 

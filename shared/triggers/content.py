@@ -18,11 +18,10 @@ from shared.chat_types import Access
 from shared.documents import DocumentReader, StoredDocument, is_hidden, is_name
 from shared.documents.media_types import HARMLESS_TYPES, SHOWN_TYPES, media_type
 from shared.documents.own import MINE, access_with_own, stored_name
-from shared.errors import NotAllowed, NotFound, RateLimited, SwitchboardError, TooSlow
+from shared.errors import NotFound, SwitchboardError
 from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import NotPartial, Part, select_part
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.table import resolve
 
 _log = logging.getLogger("switchboard.content")
@@ -33,22 +32,6 @@ def _check_protocol(request: Request) -> None:
     resolve(request.path_params.get("protocol"), "", AI_CHAT.name)
 
 
-@describes(
-    Description(
-        {
-            200: Answer("The document.", bytes, "*/*"),
-            206: Answer("The part that was asked for.", bytes, "*/*"),
-            304: Answer("The caller has this version already, by If-None-Match or If-Modified-Since."),
-            416: Answer("The document has no such part; Content-Range contains its size in bytes."),
-        },
-        (
-            Parameter("path", "path", "The document's path as answers cite it, with or without '#page=…'."),
-            Parameter("header", "Range", "The bytes to send, such as 'bytes=0-1023'."),
-        ),
-        errors=(NotAllowed, RateLimited, TooSlow, NotFound),
-        tag="documents",
-    )
-)
 @checked_first(_check_protocol)
 async def get_content(call: Call) -> Response:
     """Get a source document.

@@ -2,23 +2,20 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
 
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.errors import BadRequest, InternalError, NotConfigured, NotFound, TooLarge
+from shared.errors import BadRequest, NotFound
 from shared.history import UNTITLED, Mode, Page, is_session_id
-from shared.triggers.chat_history import CHAT_ID, chats_that, delete_all_of
+from shared.triggers.chat_history import chats_that, delete_all_of
 from shared.triggers.door import Call, checked_first
 from shared.web.responses import json_response
 from shared.wire import demo_page as bodies
-from shared.wire.described import Answer, Description, Kind, Parameter, describes
 from shared.wire.history_body import HISTORY_BODY_LIMIT, read_page
 from shared.wire.request_body import JsonReader
-from shared.wire.table import DEMO_NAMES, require_demo_protocol
+from shared.wire.table import require_demo_protocol
 
 
 def require_demo(request: Request) -> None:
@@ -26,19 +23,6 @@ def require_demo(request: Request) -> None:
     request.state.protocol = require_demo_protocol(request.path_params["protocol"])
 
 
-DEMO_PROTOCOL = Parameter("path", "protocol", "A protocol that the page speaks.", values=tuple(DEMO_NAMES))
-_OPEN_ERRORS = (NotFound, InternalError, NotConfigured)
-
-
-def _setup(kind: Kind) -> Description:
-    answers = {200: Answer("The answer.", kind)}
-    return Description(answers, (DEMO_PROTOCOL,), errors=_OPEN_ERRORS, visible=False)
-
-
-_of_chats = partial(Description, errors=(BadRequest, NotFound), tag="history", visible=False)
-
-
-@describes(_setup("DemoConfig"))
 @checked_first(require_demo)
 async def get_demo_config(_request: Request) -> Response:
     """Get the options of the demo's page.
@@ -49,7 +33,6 @@ async def get_demo_config(_request: Request) -> Response:
     return json_response(bodies.config_json(service.settings, sees_images=service.sees_images))
 
 
-@describes(_setup("DemoAuthSetup"))
 @checked_first(require_demo)
 async def get_demo_auth_setup(_request: Request) -> Response:
     """Get how users of the demo's page sign in.
@@ -59,16 +42,6 @@ async def get_demo_auth_setup(_request: Request) -> Response:
     return json_response(bodies.auth_setup_json(app.get_settings()))
 
 
-@describes(
-    _of_chats(
-        {200: Answer("The chats.", "DemoChats")},
-        (
-            DEMO_PROTOCOL,
-            Parameter("query", "count", "How many chats.", Annotated[int, Field(ge=1, le=bodies.MAX_DEMO_CHATS)]),
-            Parameter("query", "continuationToken", "The token of the list before."),
-        ),
-    )
-)
 @checked_first(require_demo)
 async def list_demo_chats(call: Call) -> Response:
     """List the caller's chats that the demo's page has kept.
@@ -85,7 +58,6 @@ async def list_demo_chats(call: Call) -> Response:
     return json_response(bodies.demo_chats_json(chats, call.caller.oid or "", int(count)))
 
 
-@describes(_of_chats({200: Answer("The chat.", "DemoChat")}, (DEMO_PROTOCOL, CHAT_ID)))
 @checked_first(require_demo)
 async def get_demo_chat(call: Call) -> Response:
     """Get a chat of the demo's page.
@@ -96,14 +68,6 @@ async def get_demo_chat(call: Call) -> Response:
     return json_response(bodies.demo_chat_json(call.id, call.caller.oid or "", messages))
 
 
-@describes(
-    _of_chats(
-        {201: Answer("The chat is kept.", dict[str, Any])},
-        (DEMO_PROTOCOL,),
-        errors=(BadRequest, NotFound, TooLarge),
-        body=bodies.DemoChatBody,
-    )
-)
 @checked_first(require_demo)
 async def keep_demo_chat(call: Call) -> Response:
     """Keep a chat of the demo's page.
@@ -120,7 +84,6 @@ async def keep_demo_chat(call: Call) -> Response:
     return json_response({}, status=201)
 
 
-@describes(_of_chats({204: Answer("The chat is deleted.")}, (DEMO_PROTOCOL, CHAT_ID)))
 @checked_first(require_demo)
 async def delete_demo_chat(call: Call) -> Response:
     """Delete a chat of the demo's page.
@@ -131,7 +94,6 @@ async def delete_demo_chat(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(Description({}, (DEMO_PROTOCOL,), errors=_OPEN_ERRORS, visible=False))
 @checked_first(require_demo)
 async def demo_speech(_request: Request) -> Response:
     """Say what the demo's server has and this app has not.

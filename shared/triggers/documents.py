@@ -1,12 +1,9 @@
 """Routes of the documents in the index: list them, upload one, delete one."""
 
 from contextlib import suppress
-from functools import partial
-from typing import Annotated
 from unicodedata import normalize
 from urllib.parse import urlencode
 
-from pydantic import Field
 from starlette.responses import Response
 
 from shared import app
@@ -14,7 +11,7 @@ from shared.chat_types import Access, Caller, Json
 from shared.documents import MAX_NAME_LENGTH, Rights, StoredDocument, conflict, is_hidden, is_name, listing
 from shared.documents.failures import Failure, failures_in, note_of
 from shared.documents.own import MINE
-from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, TooLarge, TooSlow, Unreadable
+from shared.errors import BadRequest, NotAllowed, NotFound
 from shared.identity import access_of, is_among
 from shared.service import Service
 from shared.settings.derived import callers_named
@@ -22,30 +19,12 @@ from shared.triggers.door import Call
 from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
 from shared.triggers.uploads import BytesReader, Upload, failure_json, listed_json
 from shared.web.responses import json_response
-from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.request_body import read_limit
 
 _MOST_LISTED = 100
 """Documents in one page of the list."""
 
 
-_NAME = Parameter("path", "path", "The document's name: its path, as the list has it.")
-of_documents = partial(Description, tag="documents", errors=(NotAllowed, TooSlow, NotFound), visible=False)
-"""A description of a route of documents."""
-
-
-@describes(
-    of_documents(
-        {200: Answer("The documents.", "Documents")},
-        (
-            Parameter("query", "search", "A part of the names."),
-            Parameter("query", "after", "Only names behind this one."),
-            Parameter("query", "limit", "Documents a page, 1 to 100.", Annotated[int, Field(ge=1, le=100)]),
-        ),
-        errors=(NotAllowed, TooSlow, BadRequest, TooLarge),
-        visible=True,
-    )
-)
 async def list_documents(call: Call) -> Response:
     """List the documents.
 
@@ -80,20 +59,6 @@ async def list_documents(call: Call) -> Response:
     return json_response({"documents": listed, "failed": failed, **may}, following=urlencode(next_page))
 
 
-@describes(
-    of_documents(
-        {
-            200: Answer(
-                "It is indexed, or the steps that lead there.",
-                "IndexedDocument",
-                also=Answer("The steps.", "UploadStep", "application/x-ndjson", streams=True),
-            ),
-            202: Answer("The document is in its container, whose trigger indexes it.", "QueuedDocument"),
-        },
-        (_NAME, Parameter("query", "overwrite", "Whether a document of this name is replaced.", bool)),
-        errors=(NotAllowed, TooSlow, NotFound, *BODY_ERRORS, AlreadyThere, Unreadable),
-    )
-)
 async def put_document(call: Call) -> Response:
     """Upload a document into the index.
 
@@ -125,13 +90,6 @@ async def put_document(call: Call) -> Response:
     return await upload.response(call.request)
 
 
-@describes(
-    of_documents(
-        {204: Answer("It is deleted.")},
-        (_NAME,),
-        errors=(NotAllowed, TooSlow, NotFound, BadRequest, AlreadyThere),
-    )
-)
 async def delete_document(call: Call) -> Response:
     """Delete a document.
 

@@ -26,7 +26,6 @@ from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
 from shared.web.public_url import base_url
 from shared.web.receiving import read_body
-from shared.wire.described import TableRoute
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
 
@@ -103,6 +102,29 @@ type OpenHandler = Callable[[Request], Awaitable[Response]]
 type Check = Callable[[Request], Response | None]
 
 
+class TableRoute[AnyHandler: Callable[..., object]](msgspec.Struct, frozen=True):
+    """A line of the table of routes."""
+
+    name: str
+    """Name of the function in Azure. The Functions host tries routes in the order of these names."""
+    methods: str
+    """The HTTP methods, separated by spaces; empty: all."""
+    path: str
+    """The path below the route prefix, with parameters as ASP.NET Core writes them."""
+    handler: AnyHandler
+    """Answers. `tools/description/` has what it says of itself."""
+    protocol: str | None = None
+    """The protocol of a path that names none; None: the request selects it, or the route speaks none."""
+    counted: bool = True
+    """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
+    spends: bool = True
+    """Whether a caller who has used up all tokens is refused."""
+    audited: bool = False
+    """Whether each request is in the audit record: it changes what others see, or takes something away for good."""
+    is_open: ClassVar[bool] = False
+    """Whether nobody signs in."""
+
+
 class Route(TableRoute[Handler], frozen=True):
     """A route whose callers sign in, where the app has them sign in (`AUTH_MODE`)."""
 
@@ -177,7 +199,10 @@ async def _handle(route: Route | Open, request: Request) -> Response:
         return await route.handler(request)
     service = await app.get_service()
     headers = _signed(route, request)
-    asker = asker_of(request, service, await service.identity.caller(headers))
+    caller = await service.identity.caller(headers)
+    if service.caller_tokens:
+        service.caller_tokens.remember(caller, request.headers)
+    asker = asker_of(request, service, caller)
     if route.counted:
         admit(request, service, asker.budget_key, spends=route.spends)
     with ExitStack() as held:
@@ -209,9 +234,7 @@ def _signed(route: Route, request: Request) -> Headers:
 
 
 def asker_of(request: Request, service: Service, caller: Caller) -> Asker:
-    """Return a caller as turns know one, and keep the token for tools that act on the caller's behalf."""
-    if service.caller_tokens:
-        service.caller_tokens.remember(caller, request.headers)
+    """Return a caller as turns know one."""
     return Asker(
         caller=caller,
         budget_key=key_of(request, service, caller),

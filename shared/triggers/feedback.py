@@ -2,42 +2,21 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated
 from urllib.parse import urlencode
 
-from pydantic import Field
 from starlette.responses import Response
 
 from shared.chat_types import Json
-from shared.errors import BadRequest, NotAllowed, NotFound
+from shared.errors import NotAllowed, NotFound
 from shared.identity import is_among
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call
-from shared.verdicts import MOST_LISTED, VerdictStore
+from shared.verdicts import VerdictStore
 from shared.web.responses import json_response
 from shared.wire import feedback_body as bodies
-from shared.wire.described import BODY_ERRORS, Answer, Description, Parameter, describes
 from shared.wire.request_body import JsonReader
 
-_PAGE = (
-    Parameter(
-        "query",
-        "limit",
-        "The number of verdicts in a page, at most.",
-        Annotated[int, Field(ge=1, le=MOST_LISTED, default=MOST_LISTED)],
-    ),
-    Parameter("query", "after", "Where the page begins, as the `Link` header of the page before says."),
-)
 
-
-@describes(
-    Description(
-        {200: Answer("It replaces what the caller said before.", "Feedback"), 201: Answer("It is kept.", "Feedback")},
-        errors=(NotFound, *BODY_ERRORS),
-        body=bodies.FeedbackBody,
-        tag="feedback",
-    )
-)
 async def give_feedback(call: Call) -> Response:
     """Say whether an answer is good.
 
@@ -51,14 +30,6 @@ async def give_feedback(call: Call) -> Response:
     return json_response(bodies.verdict_json(answer_id, verdict), status=201 if is_first else 200)
 
 
-@describes(
-    Description(
-        {200: Answer("What was said, with the answers.", "FeedbackPage")},
-        _PAGE,
-        errors=(BadRequest, NotFound, NotAllowed),
-        tag="feedback",
-    )
-)
 async def list_feedback(call: Call) -> Response:
     """List what was said of answers.
 

@@ -23,15 +23,14 @@ from shared.documents import Rights, StoredDocument, conflict, is_name
 from shared.documents.failures import FAILED, failures_in, note_of
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.own import MINE, folder_of, shown_name
-from shared.errors import AlreadyThere, BadRequest, NotAllowed, NotFound, NotSignedIn, TooLarge, TooSlow, Unreadable
+from shared.errors import BadRequest, NotFound, NotSignedIn, TooLarge
 from shared.runtime.features import is_there, lack_of
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.demo_page import DEMO_PROTOCOL, require_demo
+from shared.triggers.demo_page import require_demo
 from shared.triggers.door import Call, checked_first
 from shared.triggers.uploads import Upload, failure_json, listed_json
 from shared.web.responses import json_response
-from shared.wire.described import BODY_ERRORS, Answer, Description, describes
 from shared.wire.multipart import FileFormReader
 from shared.wire.request_body import JsonReader
 
@@ -140,13 +139,6 @@ def _require_demo_and_offered(request: Request) -> None:
     _require_offered(request)
 
 
-@describes(
-    Description(
-        {200: Answer("The documents, and how much room they have.", "OwnDocuments")},
-        tag="documents",
-        errors=(NotAllowed, TooSlow, NotFound),
-    )
-)
 @checked_first(_require_offered)
 async def list_own_documents(call: Call) -> Response:
     """List the caller's own documents.
@@ -232,12 +224,6 @@ async def _delete(name: str, document: StoredDocument | None, target: "Target") 
         raise conflict(document)
 
 
-_of_demo = partial(Description, parameters=(DEMO_PROTOCOL,), tag="documents", visible=False)
-
-
-@describes(
-    _of_demo({200: Answer("It is indexed.", "DemoMessage")}, errors=(NotFound, *BODY_ERRORS, AlreadyThere, Unreadable))
-)
 @checked_first(_require_demo_and_offered)
 async def demo_upload(call: Call) -> Response:
     """Add a document that only the caller sees.
@@ -253,7 +239,6 @@ async def demo_upload(call: Call) -> Response:
     return json_response({"message": "File uploaded successfully"})
 
 
-@describes(_of_demo({200: Answer("The names.", list[str])}, errors=(NotFound,)))
 @checked_first(_require_demo_and_offered)
 async def demo_list_uploaded(call: Call) -> Response:
     """List the names of these documents.
@@ -265,13 +250,6 @@ async def demo_list_uploaded(call: Call) -> Response:
     return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
 
 
-@describes(
-    _of_demo(
-        {200: Answer("It is deleted.", "DemoMessage")},
-        errors=(NotFound, *BODY_ERRORS, AlreadyThere),
-        body="DemoFileBody",
-    )
-)
 @checked_first(_require_demo_and_offered)
 async def demo_delete_uploaded(call: Call) -> Response:
     """Delete one of these documents.

@@ -16,7 +16,7 @@ from shared import app
 from shared.chat_types import Json, Passage, RequestContext
 from shared.documents import DocumentReader
 from shared.documents.listing import list_documents
-from shared.errors import InternalError, NotAllowed, NotConfigured, NotFound, TooLarge, TooSlow
+from shared.errors import NotConfigured, NotFound, TooLarge, TooSlow
 from shared.identity import access_of
 from shared.playground import static_files
 from shared.playground.static_files import StaticFile
@@ -25,7 +25,6 @@ from shared.settings import Settings
 from shared.triggers.door import Call, checked_first
 from shared.web.byte_ranges import is_known
 from shared.web.responses import json_response
-from shared.wire.described import Answer, Description, Parameter, describes
 
 _OFF = "The page is off here: PLAYGROUND=chat or PLAYGROUND=on turns it on."
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "vary": "Accept-Encoding"}
@@ -60,14 +59,6 @@ async def playground_page(request: Request) -> Response:
     return await _page(request, "index.html", _STRICT)
 
 
-def _file(media_type: str, *parameters: Parameter) -> Description:
-    """Describe a page or a file."""
-    known = Answer("The caller has this version already, by If-None-Match.")
-    answers = {200: Answer("The text.", str, media_type), 304: known}
-    return Description(answers, parameters, errors=(NotFound, InternalError, NotConfigured), visible=False)
-
-
-@describes(_file("text/html"))
 async def get_api_page(request: Request) -> Response:
     """Show this description.
 
@@ -104,13 +95,6 @@ async def _page(request: Request, name: str, more_policy: str = "") -> Response:
     return response
 
 
-@describes(
-    _file(
-        "*/*",
-        Parameter("path", "digest", "The digest of all files, as the page has it."),
-        Parameter("path", "path", "The file's path."),
-    )
-)
 async def get_playground_file(request: Request) -> Response:
     """Get a file of the playground.
 
@@ -127,14 +111,6 @@ async def get_playground_file(request: Request) -> Response:
     return response
 
 
-@describes(
-    Description(
-        {200: Answer("The topics.", "PlaygroundBegin")},
-        tag="chat",
-        errors=(NotFound, NotAllowed, TooSlow),
-        visible=False,
-    )
-)
 @checked_first(_check_on)
 async def get_playground_begin(call: Call) -> Response:
     """Get what there is to ask about.

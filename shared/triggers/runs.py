@@ -5,25 +5,16 @@ One that failed is no 429 or 503, which workflows would take for a poll to send 
 
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Json
 from shared.errors import (
-    BadRequest,
-    BegunAnew,
-    ContentFiltered,
-    Decided,
     InternalError,
     NotAllowed,
     NotFound,
-    Stopped,
-    TooLarge,
-    TooSlow,
 )
 from shared.events import CompletionStarted
 from shared.identity import is_among
@@ -31,10 +22,8 @@ from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_runs, shown
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
-from shared.wire.described import Answer, Description, Parameter, describes
 from shared.wire.framing import SSE, encode_json
 from shared.wire.request_body import read_limit
-from shared.wire.run_body import PENDING
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -48,27 +37,6 @@ _END_SECONDS = 30.0
 """How long the end of a turn waits for the result of its run."""
 
 
-_ID = Parameter("path", "id", "The answer's id.")
-_LAST_EVENT = Parameter(
-    "header",
-    "Last-Event-ID",
-    "The id of the last event that the page has seen: the stream goes on after it.",
-)
-_AFTER = Parameter(
-    "query", "starting_after", "The number of the last record that was read, from 0: the stream goes on after it."
-)
-_describes = partial(Description, tag="chat", errors=(NotFound, TooSlow))
-_OPERATED = _describes({204: Answer("It is done.")}, (_ID,), errors=(NotFound, TooSlow, NotAllowed, Decided))
-
-
-@describes(
-    _describes(
-        {200: Answer("The answer, in the protocol of the request.", Any), 202: PENDING},
-        (_ID,),
-        # with those that an answer can have ended with
-        errors=(NotFound, TooSlow, BadRequest, ContentFiltered, NotAllowed, Stopped, TooLarge),
-    )
-)
 @checked_first(require_runs)
 async def get_run(call: Call) -> Response:
     """Get the answer of a run.
@@ -80,7 +48,6 @@ async def get_run(call: Call) -> Response:
     return shown(call.request, call.settings, await runs.followers.report(standing, call.owner))
 
 
-@describes(_describes({204: Answer("It is deleted.")}, (_ID,)))
 @checked_first(require_runs)
 async def delete_run(call: Call) -> Response:
     """Stop a run and delete it.
@@ -92,14 +59,6 @@ async def delete_run(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(
-    _describes(
-        {200: Answer("The records.", Any, SSE.content_type, streams=True)},
-        (_ID, _LAST_EVENT, _AFTER),
-        errors=(NotFound, TooSlow, BadRequest, BegunAnew, NotAllowed, TooLarge),
-        visible=False,
-    )
-)
 @checked_first(require_runs)
 async def follow_run(call: Call) -> Response:
     """Follow a run.
@@ -111,17 +70,6 @@ async def follow_run(call: Call) -> Response:
     return await followed(call.settings, runs, call.owner, id_of(call), number_of(last), numbered=True)
 
 
-@describes(
-    _describes(
-        {200: Answer("The runs.", "ListedRuns")},
-        (
-            Parameter("query", "state", "Only those that stand so: queued, running, stuck, waiting or failed."),
-            Parameter("query", "limit", "Runs in a page, 1 to 100.", Annotated[int, Field(ge=1, le=_MOST_LISTED)]),
-            Parameter("query", "after", "Where the page begins: `next` of the page before."),
-        ),
-        errors=(NotFound, TooSlow, NotAllowed, BadRequest),
-    )
-)
 @checked_first(require_runs)
 async def list_runs(call: Call) -> Response:
     """List the kept runs of all that go on, wait for a person or have failed.
@@ -136,7 +84,6 @@ async def list_runs(call: Call) -> Response:
     return json_response({"runs": cast("list[Json]", listed), "next": end})
 
 
-@describes(_OPERATED)
 @checked_first(require_runs)
 async def stop_run(call: Call) -> Response:
     """Stop a run of anybody.
@@ -147,7 +94,6 @@ async def stop_run(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(_OPERATED)
 @checked_first(require_runs)
 async def retry_run(call: Call) -> Response:
     """Try a run again that has failed or is stuck.
@@ -176,16 +122,6 @@ async def resume(call: Call) -> Response:
     return Response(status_code=204)
 
 
-@describes(
-    _describes(
-        {
-            200: Answer("The events.", "list[Any] | RunEnd", SSE.content_type, streams=True),
-            204: Answer("The page has seen the end."),
-        },
-        (_ID, _LAST_EVENT),
-        visible=False,
-    )
-)
 @checked_first(require_runs)
 async def follow_batch(call: Call) -> Response:
     """Follow a batch.

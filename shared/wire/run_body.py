@@ -14,7 +14,6 @@ from pydantic import Field
 from shared.chat_types import Json
 from shared.errors import BadRequest
 from shared.tools.calls import KeptCall
-from shared.wire.described import Answer, Parameter
 from shared.wire.request_body import BodyModel
 
 LONGEST_DECISION = 10_000
@@ -117,14 +116,3 @@ def read_key(values: Sequence[str]) -> str | None:
 def _split(value: str) -> list[str]:
     """Split at commas outside of quotes; where a quote does not end, at all of them after it."""
     return re.findall(rf"(?:{_QUOTED}|[^,])+", value)
-
-
-PENDING = Answer(
-    "The answer is not there yet: ask again at the address in Location.",
-    "Run",
-    headers=(
-        Parameter("header", "Location", "The answer's address, absolute."),
-        Parameter("header", "Retry-After", "Seconds to wait.", Annotated[int, Field(ge=1)]),
-    ),
-)
-"""The response while an answer is not there yet."""

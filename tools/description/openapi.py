@@ -20,13 +20,15 @@ from shared.errors import (
 )
 from shared.runtime.host_file import ROUTE_PREFIX
 from shared.runtime.version import VERSION
-from shared.wire import described
+from shared.triggers.door import TableRoute
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
-from shared.wire.run_body import MAX_KEY_LENGTH, MOST_WAIT_SECONDS, PENDING
+from shared.wire.run_body import MAX_KEY_LENGTH, MOST_WAIT_SECONDS
 from shared.wire.table import NAMES, PROTOCOLS
+from tools.description import described
+from tools.description.handlers import PENDING, description_of
 from tools.description.own_routes import OWN_ROUTES, RECORD, WHOLE
 from tools.description.protocols import SHAPES
 from tools.description.schemas import (
@@ -112,12 +114,12 @@ class Operation(msgspec.Struct, frozen=True):
         return self.path.startswith("{protocol}/")
 
 
-def operations_of(table: Iterable[described.TableRoute[Any]]) -> Iterator[Operation]:
+def operations_of(table: Iterable[TableRoute[Any]]) -> Iterator[Operation]:
     """Yield each method of each route, in the order of the table."""
     for route in table:
         for method in route.methods.split():
             as_get = "GET" if method == "HEAD" else method
-            about = OWN_ROUTES.get((as_get, route.path)) or described.description_of(route.handler)
+            about = OWN_ROUTES.get((as_get, route.path)) or description_of(route.handler)
             errors = (*(() if route.is_open else CALLER_ERRORS), *((RateLimited,) if route.counted else ()))
             tag = about.tag or (ABOUT_THE_APP if route.is_open else route.protocol or "")
             about = replace(about, tag=tag, errors=(*errors, *about.errors))
@@ -158,7 +160,7 @@ def _texts(about: described.Description) -> tuple[str, str]:
     return title.removesuffix("."), " ".join(description.split())
 
 
-def build_openapi(table: Iterable[described.TableRoute[Any]]) -> Schema:
+def build_openapi(table: Iterable[TableRoute[Any]]) -> Schema:
     """Build the document of an app at which callers sign in with Microsoft Entra ID."""
     schemas = Schemas()
     paths: Schema = {}
@@ -216,7 +218,7 @@ def _tags() -> Iterator[Schema]:
     yield {"name": ABOUT_THE_APP, "description": "The app itself."}
 
 
-def _operations(table: Iterable[described.TableRoute[Any]], schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
+def _operations(table: Iterable[TableRoute[Any]], schemas: Schemas) -> Iterator[tuple[str, str, Schema]]:
     """Path, method and operation of every route. A pinned chat route has one for each protocol."""
     for one in operations_of(table):
         path, method, question = "/" + one.path.replace("{*", "{"), one.method.lower(), one.about.question

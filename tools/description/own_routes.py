@@ -3,13 +3,26 @@
 from collections.abc import Mapping
 from copy import replace
 from functools import partial
+from typing import Any
 
-from shared.errors import BadRequest, BegunAnew, InternalError, NotConfigured, NotFound, TooSlow
+from shared.errors import (
+    BadRequest,
+    BegunAnew,
+    InternalError,
+    NotAllowed,
+    NotConfigured,
+    NotFound,
+    NotSignedIn,
+    RateLimited,
+    TooSlow,
+    Unavailable,
+)
 from shared.triggers.content import get_content
 from shared.triggers.runs import delete_run, get_run
-from shared.wire.described import CHAT_ERRORS, Answer, Description, Parameter, Question, description_of
 from shared.wire.framing import SSE
 from shared.wire.table import NAMES
+from tools.description.described import BODY_ERRORS, CHAT_ERRORS, Answer, Description, Parameter, Question
+from tools.description.handlers import description_of
 from tools.description.protocols import described_by
 
 WHOLE = object()
@@ -53,6 +66,10 @@ _models = partial(
     """,
 )
 _content = description_of(get_content)
+_CONVERSATION_ID = Parameter("path", "id", "The conversation's id.")
+_ANY = dict[str, Any]
+_bot = partial(Description, tag="chat", visible=False)
+_BOT_ERRORS = (*BODY_ERRORS, NotFound, Unavailable)
 _PROTOCOL = Parameter(
     "path", "protocol", "The name of a protocol; the answer does not depend on it.", values=tuple(NAMES)
 )
@@ -193,6 +210,64 @@ OWN_ROUTES: Mapping[tuple[str, str], Description] = {
         text="""Where users of MCP clients sign in.
 
         The metadata to which the answer to an MCP client without a token leads, where the app takes tokens of users.
+        """,
+    ),
+    ("POST", "messages"): _bot(
+        {
+            200: Answer("What is said, where the activity wants it in the response, or the result of an invoke.", Any),
+            202: Answer("It is taken. What is said is sent to the conversation."),
+        },
+        errors=(*BODY_ERRORS, NotFound, NotSignedIn, NotAllowed, RateLimited, InternalError, Unavailable),
+        body="ActivityMessage",
+        text="""Take an activity of Azure Bot Service.
+
+        For Teams, Microsoft 365 Copilot and other channels, with the service's own token. A question is answered in its
+        conversation.
+        """,
+    ),
+    ("POST", "directline/tokens/generate"): _bot(
+        {200: Answer("A token and a conversation.", _ANY)},
+        text="""Get a token for Direct Line.
+
+        It is the one that the caller has sent.
+        """,
+    ),
+    ("POST", "directline/tokens/refresh"): _bot(
+        {200: Answer("The same token.", _ANY)},
+        operation="refresh_token",
+        text="Get the token for Direct Line again: it is valid as long as the caller's own.",
+    ),
+    ("POST", "directline/conversations"): _bot(
+        {201: Answer("The conversation.", _ANY)},
+        errors=_BOT_ERRORS,
+        text="""Begin a conversation of Direct Line.
+
+        The app welcomes the user in it.
+        """,
+    ),
+    ("GET", "directline/conversations/{id}"): _bot(
+        {200: Answer("The conversation.", _ANY)},
+        (_CONVERSATION_ID,),
+        operation="find_conversation",
+        text="Go on with a conversation of Direct Line.",
+    ),
+    ("GET", "directline/conversations/{id}/activities"): _bot(
+        {200: Answer("The activities, and the `watermark` for the next request.", _ANY)},
+        (
+            _CONVERSATION_ID,
+            Parameter("query", "watermark", "Where the activities begin: that of the response before."),
+        ),
+        errors=(BadRequest, NotFound, Unavailable),
+        text="Get what was said in a conversation of Direct Line.",
+    ),
+    ("POST", "directline/conversations/{id}/activities"): _bot(
+        {200: Answer("The id of the activity.", _ANY)},
+        (_CONVERSATION_ID,),
+        errors=_BOT_ERRORS,
+        body="ActivityMessage",
+        text="""Say something in a conversation of Direct Line.
+
+        The answer comes with the activities of the conversation.
         """,
     ),
     ("GET", "multi-agent-chat/batches/{id}"): replace(

@@ -14,9 +14,9 @@ from shared.errors import NotFound, SwitchboardError
 from shared.wire.ag_ui_body import AgUiKeys
 from shared.wire.azure_openai import AzureOpenaiKeys
 from shared.wire.chat_body import LONGEST_CONVERSATION, ContextBody
-from shared.wire.described import Kind
 from shared.wire.openai_body import OpenaiKeys
 from shared.wire.openai_responses_body import OpenaiResponsesKeys
+from tools.description.described import Kind
 
 _CODE = Field(description="The error's code.")
 type Reason = Annotated[str, Field(description="What the sentence says, where it is known by more than the code.")]

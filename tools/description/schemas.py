@@ -14,8 +14,8 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter
 
 from shared.wire.chat_body import ChatBody
-from shared.wire.described import Kind
 from shared.wire.protocol import Protocol
+from tools.description.described import Kind
 from tools.description.protocols import SHAPES, Shape
 from tools.description.shapes import NAMES
 

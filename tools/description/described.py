@@ -1,11 +1,10 @@
-"""What a route says of itself, as data beside its handler. The OpenAPI document is made of it (`tools/description/`).
+"""What a route says of itself: the OpenAPI document is made of it.
 
 Title and description are the handler's docstring: its first sentence, and the paragraphs below.
 """
 
-from collections.abc import Callable, Mapping
-from copy import replace
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -95,45 +94,3 @@ class Question(msgspec.Struct, frozen=True):
     """Whether it always streams."""
     bare: str
     """The end of the title where the path names no protocol."""
-
-
-class TableRoute[Handler: Callable[..., object]](msgspec.Struct, frozen=True):
-    """A line of the table of routes."""
-
-    name: str
-    """Name of the function in Azure. The Functions host tries routes in the order of these names."""
-    methods: str
-    """The HTTP methods, separated by spaces; empty: all."""
-    path: str
-    """The path below the route prefix, with parameters as ASP.NET Core writes them."""
-    handler: Handler
-    """Answers, and is described."""
-    protocol: str | None = None
-    """The protocol of a path that names none; None: the request selects it, or the route speaks none."""
-    counted: bool = True
-    """Whether the request is counted in the caller's budget; False: it is not, or the handler does it."""
-    spends: bool = True
-    """Whether a caller who has used up all tokens is refused."""
-    audited: bool = False
-    """Whether each request is in the audit record: it changes what others see, or takes something away for good."""
-    is_open: ClassVar[bool] = False
-    """Whether nobody signs in."""
-
-
-_described: dict[object, Description] = {}
-"""By handler."""
-
-
-def describes[Handler: Callable[..., object]](description: Description) -> Callable[[Handler], Handler]:
-    """Decorate a handler with what its routes say of themselves."""
-
-    def decorate(handler: Handler) -> Handler:
-        _described[handler] = description
-        return handler
-
-    return decorate
-
-
-def description_of(handler: Callable[..., object]) -> Description:
-    """Return what the routes of a handler say of themselves."""
-    return replace(_described[handler], text=handler.__doc__ or "")
