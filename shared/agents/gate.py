@@ -5,7 +5,7 @@ calls `enter` before the framework sees any call. `run` is the only way to a too
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import replace
 from dataclasses import dataclass, field
 from secrets import token_hex
@@ -30,6 +30,9 @@ _CLOSED: Mapping[CallState, str] = {
     "expired": "Nobody agreed to this call in time. It did not run.",
     "abandoned": "The user went on without agreeing to this call. It did not run.",
 }
+
+_LONGEST_TOLD = 500
+"""Characters of a result that a user is told of a call that was done."""
 
 type Status = Literal["done", "failed", "denied", "expired", "unknown"]
 type _RunCall = Callable[[], Awaitable[ToolResult]]
@@ -84,6 +87,8 @@ class Gate:
         self._tools = tools
         self._services = services
         self._origins = origins
+        self.outcomes: list[str] = []
+        """Sentences on what came of the calls that a person agreed to, in their order."""
         self._round = 0
         self._places: dict[str, Place] = {}
 
@@ -181,11 +186,19 @@ class Gate:
             await book.put(place, replace(kept, state="failed" if result.is_error else "executed", result=result))
         return await self._told(kept, result, status, (time.monotonic() - began) * 1000)
 
+    def tell_left(self, calls: Iterable[KeptCall]) -> None:
+        """Say of calls that a person agreed to that the answer ends without them."""
+        for name in (f"{kept.server}.{kept.tool}" for kept in calls):
+            if not any(told.startswith(f"{name} was not run") for told in self.outcomes):
+                self.outcomes.append(f"{name} was not run: the tool is not there now.")
+
     async def _tell_start(self, kept: KeptCall) -> None:
         if kept.server:
             await self._services.tell(ToolStarted(*_call_of(kept)))
 
     async def _told(self, kept: KeptCall, result: ToolResult, status: Status, milliseconds: float = 0) -> ToolResult:
+        if kept.approval_id and (outcome := _outcome(kept, result, status)):
+            self.outcomes.append(outcome)
         if kept.server:
             ended = ToolEnded(*_call_of(kept), result.text, status, milliseconds, kept.approval_id)
             await self._services.tell(ended)
@@ -213,6 +226,21 @@ def _without_running(tool: Tool, kept: KeptCall) -> tuple[Status, str] | None:
             return "failed", _CHANGED
         case _:
             return None
+
+
+def _outcome(kept: KeptCall, result: ToolResult, status: Status) -> str:
+    """Say what came of a call that a person agreed to; nothing of one that was refused, or that the tool failed at."""
+    name = f"{kept.server}.{kept.tool}"
+    match status:
+        case "done":
+            return f"{name} was done: {' '.join(result.text.split())[:_LONGEST_TOLD] or 'no result'}"
+        case "unknown":
+            return f"It is not known whether {name} was done."
+        case "failed" if kept.state in ("claimed", "not_run"):
+            why = "the tool has changed since a person agreed" if result.text == _CHANGED else "a limit is reached"
+            return f"{name} was not run: {why}."
+        case _:
+            return ""
 
 
 async def _called(call: _RunCall) -> tuple[ToolResult, Status]:

@@ -83,6 +83,7 @@ class _AgentTurn:
         self._agent = agent
         self._model = parts.model
         self._watch = parts.watch
+        self._book = parts.book
         self._lane = Lane(agent.name, None)
         self._callers_tools = {tool.name for tool in request.tools}
         used = ToolContext(request, context, parts.retriever, room.sources)
@@ -146,6 +147,8 @@ class _AgentTurn:
                 raise cause_of(error) from error
             tell(client.output.usage, None)
         await self._lane.end(client.output.usage)
+        if self._book and not self.opened:
+            self.toolbox.gate.tell_left(await self._book.left())
         await self._open()
         await self._tell_done()
         if finished := client.output.finished:

@@ -25,6 +25,7 @@ from shared.agents.transcript import TeamTranscript
 from shared.chat_models import Room
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
+from shared.core.callers_tools import brings_tools
 from shared.core.context_window import history_of
 from shared.core.links import KnownLinks
 from shared.core.prompts import has_attachments
@@ -100,7 +101,10 @@ class _TeamTurn:
         citable = citable_in(self._conversation)
         told = [agent.instructions for agent in self._agents.agents]
         links = KnownLinks(request, context, lambda: self.transcript.found, *told)
-        self.transcript = TeamTranscript(self._agents, self._context.deadline, citable, links, context.invocation_id)
+        asked = () if brings_tools(request) or not parts.model.takes_tools else self._conversation
+        self.transcript = TeamTranscript(
+            self._agents, self._context.deadline, citable, links, context.invocation_id, asked
+        )
         """The messages of the turn so far."""
 
     async def run(self, put: _Put) -> None:

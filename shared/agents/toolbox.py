@@ -21,8 +21,6 @@ from shared.tools.table import TOOLS
 
 _SHORTEST_TOLD = 4
 """Characters of a value of which is told where it comes from; shorter ones are in any text."""
-_LONGEST_TOLD = 500
-"""Characters of a result that a user is told of a call that was done."""
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
 
@@ -80,12 +78,15 @@ class Toolbox:
         self._passages: dict[str, Passage] = {}
         self._rarities: dict[str, float] = {}
         self._calls: list[_Call] = []
-        self.done: list[str] = []
-        """Sentences on the calls for this message that a person agreed to and that were done, in their order."""
+
+    @property
+    def done(self) -> list[str]:
+        """Sentences on what came of the calls for this message that a person agreed to, in their order."""
+        return self.gate.outcomes
 
     def begin(self) -> None:
         """Begin a new message: keep the passages that were found, forget the calls of earlier messages."""
-        self._calls, self.done = [], []
+        self._calls, self.gate.outcomes = [], []
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -184,9 +185,6 @@ class Toolbox:
         except WrongArguments as wrong:
             self._calls.remove(call)
             return f"Error: {wrong}"
-        if tool.needs_consent and not call.result.is_error:
-            told = " ".join(call.result.text.split())[:_LONGEST_TOLD]
-            self.done.append(f"{tool.title} was done: {told or 'no result'}")
         self._rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
         self._read += [(passage.sourcepage, passage.whole) for passage in call.result.passages]

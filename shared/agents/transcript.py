@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
+from copy import replace
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -9,11 +10,12 @@ from shared.agents.chat_client import AgentOutput
 from shared.agents.definitions import Agents, Pattern
 from shared.agents.instructions import DONE
 from shared.agents.toolbox import Toolbox
-from shared.chat_types import Passage
-from shared.citations import with_exact_names
-from shared.core.answering import final_reason, unverified
+from shared.chat_types import Message, Passage, Role
+from shared.citations import citations_in, with_exact_names
+from shared.core.answering import UNSUPPORTED, final_reason, unverified
 from shared.core.fold import notice_of
 from shared.core.links import AnswerLinks, KnownLinks
+from shared.core.support import support_of
 from shared.errors import SwitchboardError, error_text
 from shared.events import AgentMessage, DataPoint, Finished, OpenCall, Thought, Usage
 
@@ -47,7 +49,13 @@ class TeamTranscript:
     """The messages of one turn, in the order in which the agents were done."""
 
     def __init__(
-        self, agents: Agents, deadline: float, citable: set[str], links: KnownLinks, invocation_id: str
+        self,
+        agents: Agents,
+        deadline: float,
+        citable: set[str],
+        links: KnownLinks,
+        invocation_id: str,
+        asked: Sequence[Message],
     ) -> None:
         """Begin a turn.
 
@@ -57,6 +65,7 @@ class TeamTranscript:
             citable: Names of the conversation that may be cited.
             links: The addresses to which messages may link.
             invocation_id: Of the turn; the message of an agent that failed names it.
+            asked: The conversation, with which and with the sources messages are compared; empty: they are not.
         """
         self.deadline = deadline
         self.is_over = False
@@ -70,6 +79,7 @@ class TeamTranscript:
         self._citable = citable
         self._links = links
         self._invocation_id = invocation_id
+        self._asked = asked
         self._begun = 0
         self._turn_began = asyncio.get_running_loop().time()
         self._part = (deadline - self._turn_began) / (len(agents.agents) + 2)
@@ -192,6 +202,9 @@ class TeamTranscript:
         if error is None and (doubt := unverified(text, self._citable_now())):
             thoughts.append(doubt)
         finished = None if error else _finished(output)
+        if finished and self._is_unsupported(finished, text, toolbox):
+            finished = replace(finished, is_unsupported=True)
+            thoughts.append(UNSUPPORTED)
         return AgentMessage(
             agent=result.agent,
             position=self._places[result.agent] if in_order else len(self.said),
@@ -205,6 +218,14 @@ class TeamTranscript:
             reasoning=reasoning,
             total_usage=self.usage if self.is_over else None,
         )
+
+    def _is_unsupported(self, finished: Finished, text: str, toolbox: Toolbox) -> bool:
+        """Whether no source and no other agent supports the message of an agent that has searched and done no more."""
+        if not (self._asked and toolbox.has_only_searched and finished.reason == "stop"):
+            return False
+        others = [Message(Role.ASSISTANT, said.text) for said in self.said]
+        cites = any(place[1] in self._citable_now() for place in citations_in(text))
+        return support_of(text, [*self._asked[:-1], *others, self._asked[-1]], self.found, cites=cites)[1]
 
     def _data_points(self, toolbox: Toolbox, text: str) -> tuple[DataPoint, ...]:
         """The passages that the agent found, and those of other agents that it cites."""

@@ -26,7 +26,9 @@ _KINDS = {
 """What the extractive model's answers are."""
 _ALL_THOUGHT = "The model used all its tokens (CHAT_MAX_TOKENS) before it began to answer. Ask for less."
 """The error if a reasoning model spent all its tokens on thinking."""
-_UNSUPPORTED = "No source that was found has the answer's figures, or most of its words."
+UNSUPPORTED = events.Thought(
+    "Unsupported answer", "No source that was found has the answer's figures, or most of its words."
+)
 _EMPTY = "The model answered with nothing. Try again, or ask in other words."
 
 
@@ -115,7 +117,7 @@ class Answering:
         if source:
             thoughts.append(events.Thought("Citation found by the app", source))
         if is_unsupported:
-            thoughts.append(events.Thought("Unsupported answer", _UNSUPPORTED))
+            thoughts.append(UNSUPPORTED)
         if kind := finished.answer_kind:
             thoughts.append(events.Thought("Answer", _KINDS[kind], {"kind": kind}))
         yield from (events.ThoughtsAdded((thought,)) for thought in thoughts)

@@ -29,6 +29,7 @@ class KeptTools:
         self._store = store
         self._run_id = run_id
         self._owner = state.owner
+        self._decided = state.decided
         self._etags: dict[Place, str | New] = {}
         self._codes: set[str] = set()
         self.asks = asks
@@ -48,6 +49,12 @@ class KeptTools:
         """
         etag = self._etags.get(place, NEW)
         self._etags[place] = await self._store.write(self._name(place), pack(call), etag)
+
+    async def left(self) -> list[KeptCall]:
+        """Return the calls that a person agreed to and that have not run."""
+        names = [name async for name in self._store.names(tools_of(self._run_id))] if self._decided else []
+        calls = [read_call(found.data) for name in names if (found := await self._store.read(name))]
+        return [call for call in calls if call.approval_id and call.state == "claimed"]
 
     def call_id(self, place: Place) -> str:
         """Return the id of a call in events."""

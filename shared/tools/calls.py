@@ -1,6 +1,6 @@
 """What is kept of a turn's calls, so that none runs twice, and none runs that a person has not agreed to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -109,6 +109,10 @@ class CallBook(Protocol):
 
     def call_id(self, place: Place) -> str:
         """Return the id of a call in events: always the same for a place."""
+        ...
+
+    async def left(self) -> Sequence[KeptCall]:
+        """Return the calls that a person agreed to and that have not run."""
         ...
 
     async def new_code(self) -> str:

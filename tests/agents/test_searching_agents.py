@@ -221,3 +221,20 @@ async def test_what_an_agent_found_earlier_in_a_discussion_stays_its_source(offi
     assert first.data_points == last.data_points == (PLAN,)
     assert (titles(first), titles(last)) == (["Generated search query", "Results"], [])
     assert (last.tool_inputs, len(office.prompts("Ada")[-1])) == ((), 5)
+
+
+async def test_a_message_that_neither_a_source_nor_another_agent_supports_is_marked(office: Office) -> None:
+    team = agents(Pattern.SEQUENTIAL, agent("Ada", ("search",)), agent("Ben", ("search",)))
+    for said in ("It pays 85 % of it.", "So 85 % it is."):
+        office.service.call_tool("search", {"query": "dental"})
+        office.service.reply(said)
+    ada, ben = await office.messages(team, asked())
+    assert ada.finished
+    assert ben.finished
+    assert (ada.finished.is_unsupported, "Unsupported answer" in titles(ada)) == (True, True)
+    assert (ben.finished.is_unsupported, "Unsupported answer" in titles(ben)) == (False, False)  # Ada has said it
+    office.service.call_tool("search", {"query": "dental"})
+    office.service.reply("It pays 80 %.")
+    supported = await message_of(office)
+    assert supported.finished
+    assert not supported.finished.is_unsupported

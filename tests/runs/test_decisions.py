@@ -160,6 +160,8 @@ async def test_a_definition_that_changed_since_the_question_runs_nothing(
             events = await clerk.decide(yes(call))
             found = await find_approval(clerk.runs.store, call.approval_id, Decider(digest("anonymous"), "anonymous"))
     assert found.call.state == "not_run"
+    told = "crm.drop was not run: the tool has changed since a person agreed."
+    assert text_of(events) == f"{told}\n\nIt has changed."
     assert [event.status for event in events if isinstance(event, ToolEnded)] == ["failed"]
     assert "has changed" in tool_texts(service)[-1]
     assert (server.dropped, changed.dropped) == ([], [])
@@ -173,7 +175,8 @@ async def test_an_agreed_call_whose_tool_is_gone_ends_as_not_run(
     service.reply("It is gone.")
     without = "  - {name: Clerk, instructions: Be Clerk., tools: [crm.look]}"
     async with desk(tmp_path, server, service, agents=without) as clerk:
-        assert text_of(await clerk.decide(yes(call))) == "It is gone."
+        told = "crm.drop was not run: the tool is not there now."
+        assert text_of(await clerk.decide(yes(call))) == f"It is gone.\n\n{told}"
         found = await find_approval(clerk.runs.store, call.approval_id, Decider(digest("anonymous"), "anonymous"))
     assert (found.call.state, server.dropped) == ("not_run", [])
 
