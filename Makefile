@@ -14,7 +14,7 @@ COMMANDS := help run index sync api-key test unit nightly coverage newest live b
 
 # A slip is an error before anything runs: a word that is no command, such as a folder without DOCS=, and a name that neither
 # a command here nor the app knows, such as docs= or port=.
-OWN := ALLOWED_HOSTS ARGS BASE BENCH BICEP COMPARE CORS DOCS ERASE HOST ID MINUTES NAME OPEN OUT PORT PYTHON QUESTION QUESTIONS RAI_REFERENCE_FAULTS RAI_REFERENCE_POLICY SAMPLES SETUP_EXTRAS SINCE T VERSION WHO
+OWN := ALLOWED_HOSTS ARGS BASE BENCH BICEP CLIENT COMPARE CORS DOCS ERASE HOST ID MINUTES NAME OPEN OUT PORT PYTHON QUESTION QUESTIONS RAI_REFERENCE_FAULTS RAI_REFERENCE_POLICY SAMPLES SETUP_EXTRAS SINCE T VERSION WHO
 GIVEN := $(foreach word,$(MAKEOVERRIDES),$(if $(findstring =,$(word)),$(firstword $(subst =, ,$(word)))))
 GIVEN := $(foreach name,$(filter-out $(OWN),$(GIVEN)),$(if $(filter command,$(origin $(name))),$(name)))
 ifneq ($(GIVEN),)
@@ -86,8 +86,8 @@ person: setup ## export or delete what is kept of a person: make person ID=name 
 audit: setup ## print the audit record: make audit SINCE=2026-11-27 WHO=key:name
 	@$(PYTHON) -m local.audit_command $(if $(SINCE),--since "$(SINCE)") $(if $(WHO),--who "$(WHO)")
 
-teams-app: ## make the package for Teams: make teams-app ID=client-id NAME="Contoso chat" WHO=Contoso BASE=https://contoso.com OUT=teams-app.zip
-	@python3 tools/teams_app.py --bot "$(ID)" --name "$(NAME)" --organisation "$(WHO)" --website "$(BASE)" --out "$(or $(OUT),teams-app.zip)"
+teams-app: ## make the package for Teams: make teams-app ID=client-id NAME="Contoso chat" WHO=Contoso BASE=https://contoso.com CLIENT=client-id OUT=teams-app.zip
+	@python3 tools/teams_app.py --bot "$(ID)" --name "$(NAME)" --organisation "$(WHO)" --website "$(BASE)" --client "$(CLIENT)" --out "$(or $(OUT),teams-app.zip)"
 
 soak: setup-test ## run the app under load with kills and faults, and report what does not hold: make soak MINUTES=3
 	@$(PYTHON) -m tests.soak $(MINUTES)

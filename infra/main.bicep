@@ -322,6 +322,9 @@ param bot string = 'off'
 @description('What people see the bot called.')
 param botName string = 'Switchboard'
 
+@description('Whether Teams signs its users in to authClientId, so that the bot knows their groups.')
+param botSignIn bool = false
+
 // --- Watching --------------------------------------------------------------------------------------------------------
 
 @minValue(30)
@@ -692,6 +695,10 @@ var checks = [
     says: 'DEPLOY_BOT: Azure Bot Service calls the app from the internet, where DEPLOY_APP_PRIVATE takes it away.'
   }
   {
+    wrong: botSignIn && (bot == 'off' || empty(authClientId))
+    says: 'DEPLOY_BOT_SIGN_IN needs DEPLOY_BOT and DEPLOY_AUTH_CLIENT_ID.'
+  }
+  {
     wrong: alwaysReadyInstances > instances
     says: 'DEPLOY_ALWAYS_READY_INSTANCES is more than DEPLOY_MAXIMUM_INSTANCES.'
   }
@@ -1057,7 +1064,7 @@ var contentSafetyEndpoint = safetyChecks ? contentSafety!.outputs.endpoint : ''
 var tenantId = empty(authTenantId) ? tenant().tenantId : authTenantId
 var firstMonth = empty(budgetStart) ? thisMonth : budgetStart
 var signIn = authMode != 'none'
-var clientId = byToken ? authClientId : ''
+var clientId = byToken || botSignIn ? authClientId : ''
 
 // By name; those that only Azure knows are empty here and added below, so that these names can be checked.
 var ownSettings = {
@@ -1094,6 +1101,7 @@ var ownSettings = {
   AUTH_AUTHORITY: environment().authentication.loginEndpoint
   BOT_ID: ''
   BOT_TENANT_ID: bot == 'off' ? '' : tenant().tenantId
+  BOT_SSO_RESOURCE: ''
   LIMIT_CALLER_REQUESTS_PER_MINUTE: string(callerRequestsPerMinute < 0
     ? needed.callerRequestsPerMinute
     : callerRequestsPerMinute)
@@ -1145,6 +1153,7 @@ module app 'modules/function-app.bicep' = {
         CONTENT_STORAGE__queueServiceUri: contains(listOf(features), 'readers') ? storage.outputs.queueEndpoint : ''
         CONTENT_SAFETY_ENDPOINT: contentSafetyEndpoint
         BOT_ID: bot == 'off' ? '' : identity.outputs.clientId
+        BOT_SSO_RESOURCE: botSignIn ? 'api://botid-${identity.outputs.clientId}' : ''
       },
       mapValues(moreSettings, value => string(value))
     )
@@ -1212,6 +1221,7 @@ output SWITCHBOARD_APP string = called.app
 output SWITCHBOARD_IDENTITY string = identity.outputs.principalId
 output SWITCHBOARD_INSIGHTS string = called.insights
 output SWITCHBOARD_BOT string = bot == 'off' ? '' : identity.outputs.clientId
+output SWITCHBOARD_BOT_CLIENT string = botSignIn ? authClientId : ''
 output DEPLOY_BUDGET_START string = monthlyBudget > 0 ? firstMonth : ''
 output AZURE_OPENAI_ENDPOINT string = openAiEndpoint
 output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatDeployment

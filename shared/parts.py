@@ -146,7 +146,12 @@ def _bot(settings: Settings) -> dict[str, Any]:
     from shared.identity.bot_tokens import BotTokens
     from shared.outbound.bot_connector import Connector
 
-    return {"bot_tokens": BotTokens(settings), "connector": Connector(settings)}
+    users = None
+    if settings.bot_sso_resource:
+        from shared.identity.bearer import BearerTokens
+
+        users = BearerTokens.for_bot(settings)
+    return {"bot_tokens": BotTokens(settings, users), "connector": Connector(settings)}
 
 
 def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]:

@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--website", required=True, help="page of the organisation, https://…")
     parser.add_argument("--name", default="", help="what people see the app called")
     parser.add_argument("--organisation", default="", help="who publishes it; as the name")
+    parser.add_argument("--client", default="", help="client id that people sign in to, as AUTH_CLIENT_ID")
+    parser.add_argument("--resource", default="", help="its Application ID URI, as BOT_SSO_RESOURCE")
     parser.add_argument("--out", type=Path, default=Path("teams-app.zip"), help="the file to write")
     given = parser.parse_args()
     name = given.name or "Switchboard"
@@ -36,6 +38,8 @@ def main() -> None:
         "website": given.website,
         "name": name,
         "organisation": given.organisation or name,
+        "client": given.client.lower(),
+        "resource": given.resource or f"api://botid-{given.bot.lower()}",
         "version": f"1.{int(time.time() // 86_400)}.{int(time.time() % 86_400)}",
     }
     problems = wrong(values)
@@ -52,8 +56,8 @@ def wrong(values: "dict[str, str]") -> "list[str]":
         for name, most in LONGEST.items()
         if len(values[name]) > most
     ]
-    if not _UUID.fullmatch(values["bot"]):
-        problems.append("The bot is named by its client id, such as 11111111-2222-3333-4444-555555555555.")
+    if not all(_UUID.fullmatch(one) for one in (values["bot"], values["client"] or values["bot"])):
+        problems.append("Bot and client are named by client ids, such as 11111111-2222-3333-4444-555555555555.")
     site = urlsplit(values["website"])
     if site.scheme != "https" or not site.hostname:
         problems.append("The website has to be an address that begins with https://.")
@@ -63,11 +67,13 @@ def wrong(values: "dict[str, str]") -> "list[str]":
 def write(values: "dict[str, str]", out: Path) -> None:
     """Write the package, with values in place of their names in braces."""
     text = (FOLDER / "manifest.json").read_text(encoding="utf-8")
-    manifest = re.sub(r"\{(\w+)\}", lambda found: json.dumps(values[found[1]])[1:-1], text)
+    manifest = json.loads(re.sub(r"\{(\w+)\}", lambda found: json.dumps(values[found[1]])[1:-1], text))
+    if values["client"]:
+        manifest["webApplicationInfo"] = {"id": values["client"], "resource": values["resource"]}
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
-        package.writestr("manifest.json", manifest)
-        for icon in json.loads(manifest)["icons"].values():
+        package.writestr("manifest.json", json.dumps(manifest, indent=2, ensure_ascii=False))
+        for icon in manifest["icons"].values():
             package.write(FOLDER / icon, icon)
 
 

@@ -5,4 +5,5 @@ set -eu
 
 [ -n "${SWITCHBOARD_BOT:-}" ] || exit 0
 python3 "$(dirname "$0")/../../tools/teams_app.py" --bot "$SWITCHBOARD_BOT" --name "${DEPLOY_BOT_NAME:-}" \
-  --organisation "${ORGANISATION:-}" --website "${WEBSITE:-${SWITCHBOARD_URL%/api}}" --out teams-app.zip
+  --client "${SWITCHBOARD_BOT_CLIENT:-}" --organisation "${ORGANISATION:-}" \
+  --website "${WEBSITE:-${SWITCHBOARD_URL%/api}}" --out teams-app.zip

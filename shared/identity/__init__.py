@@ -104,8 +104,8 @@ def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = 
 
 
 def is_among(caller: Caller, named: frozenset[str]) -> bool:
-    """Whether a setting names a caller: a name of an API key, an id of a group, or `all`."""
-    names = {*(caller.groups or ()), *([caller.key] if caller.key else [])}
+    """Whether a setting names a caller: a name of an API key, an id of a user or a group, or `all`."""
+    names = {*(caller.groups or ()), caller.key or "", caller.oid or ""}
     return "all" in named or not named.isdisjoint(names)
 
 

@@ -30,12 +30,22 @@ class BearerTokens:
         authority: The directory's URL.
         keys: The tenant's signing keys; closed by `aclose`.
         id_tokens: Whether ID tokens count as well, which say who has signed in to the app's registration, and no more.
+        resource: Another name of the registration, for which tokens are issued too; None: it has none.
     """
 
-    def __init__(self, tenant: str, client: str, authority: str, keys: SigningKeys, *, id_tokens: bool = False) -> None:
+    def __init__(
+        self,
+        tenant: str,
+        client: str,
+        authority: str,
+        keys: SigningKeys,
+        *,
+        id_tokens: bool = False,
+        resource: str | None = None,
+    ) -> None:
         self._tenant = tenant
         self._takes_id_tokens = id_tokens
-        self._audiences = [client, f"api://{client}"]
+        self._audiences = [client, resource or f"api://{client}"]
         self._issuers = [f"{authority}/{tenant}/v2.0", f"https://sts.windows.net/{tenant}/"]
         self._keys = keys
 
@@ -43,9 +53,18 @@ class BearerTokens:
     def from_settings(cls, settings: Settings) -> "BearerTokens":
         """Make it for these settings, which were checked to be complete."""
         tenant, client = (settings.auth_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
+        return cls._of(settings, tenant, client, id_tokens=settings.auth_id_tokens)
+
+    @classmethod
+    def for_bot(cls, settings: Settings) -> "BearerTokens":
+        """Make what checks the tokens that Teams gets for users of the bot of these settings."""
+        tenant, client = (settings.bot_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
+        return cls._of(settings, tenant, client, resource=settings.bot_sso_resource)
+
+    @classmethod
+    def _of(cls, settings: Settings, tenant: str, client: str, **more: Any) -> "BearerTokens":  # noqa: ANN401 (as `__init__`)
         authority = settings.auth_authority.rstrip("/")
-        keys = SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys")
-        return cls(tenant, client, authority, keys, id_tokens=settings.auth_id_tokens)
+        return cls(tenant, client, authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys"), **more)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the request's token.
@@ -57,8 +76,16 @@ class BearerTokens:
         scheme, _, token = (only_header(headers, "authorization") or "").partition(" ")
         if scheme.lower() != "bearer":
             raise NotSignedIn("Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …).")
+        return (await self.user(token.strip(" ")))[0]
+
+    async def user(self, token: str) -> tuple[Caller, float]:
+        """Return the user of a token, and when it expires, as a Unix time.
+
+        Raises:
+            NotSignedIn, Unavailable: as `caller` raises them.
+        """
         claims = await verified_claims(
-            token.strip(" "),
+            token,
             self._keys,
             issuers=self._issuers,
             audience=self._audiences,
@@ -79,7 +106,7 @@ class BearerTokens:
                 "assigned to the application that calls.",
                 refused=True,
             )
-        return caller_of(claims.items(), self._tenant)
+        return caller_of(claims.items(), self._tenant), float(claims["exp"])
 
     async def check(self) -> PartHealth:
         """Report that callers have to sign in. Whether they can is not tested."""

@@ -8,7 +8,7 @@ Source: Microsoft, 'Authentication with the Bot Connector API', connector to bot
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import jwt
@@ -43,10 +43,28 @@ class Signed(msgspec.Struct, frozen=True):
         return self.channels is not None
 
 
-class BotTokens:
-    """Accepts tokens for the bot of some settings, which were checked to be complete."""
+class Users(Protocol):
+    """Checks the tokens of users, as `AUTH_MODE=bearer` does."""
 
-    def __init__(self, settings: Settings) -> None:
+    async def user(self, token: str) -> tuple[Caller, float]:
+        """Return the user of a token, and when it expires, as a Unix time; raise NotSignedIn if it is not valid."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class BotTokens:
+    """Accepts tokens for the bot of some settings, which were checked to be complete.
+
+    Args:
+        settings: The settings.
+        users: Checks what single sign-on brings; None: there is none.
+    """
+
+    def __init__(self, settings: Settings, users: Users | None = None) -> None:
+        self._users = users
         self._bot, self._tenant = (settings.bot_id or "").lower(), (settings.bot_tenant_id or "").lower()
         authority, metadata = settings.auth_authority.rstrip("/"), settings.bot_openid_metadata
         self._service = SigningKeys(metadata, "BOT_OPENID_METADATA")
@@ -122,6 +140,22 @@ class BotTokens:
             raise NotAllowed("Only users of the bot's tenant can use it in Teams (from.aadObjectId).")
         return Caller(oid=user, tenant=self._tenant)
 
+    async def groups(self, token: str, caller: Caller) -> tuple[tuple[str, ...], float]:
+        """Check the token of single sign-on that a caller has sent; return its groups, and when it expires.
+
+        Raises:
+            NotSignedIn: it is not valid, of somebody else, or does not say the groups; says why.
+            Unavailable: the keys are not available now.
+        """
+        if self._users is None:
+            raise NotSignedIn("This bot has no single sign-on: BOT_SSO_RESOURCE is not set.")
+        user, expires = await self._users.user(token)
+        if caller.oid is None or (user.oid or "").lower() != caller.oid.lower():
+            raise NotSignedIn("The token is of another user than the activity's.", refused=True)
+        if user.groups is None:
+            raise NotSignedIn("The token has no room for the user's groups: send those of this application only.")
+        return user.groups, expires
+
     def _is_safe(self, url: str) -> bool:
         try:
             parts = urlsplit(url)
@@ -135,3 +169,5 @@ class BotTokens:
         """Close the connections."""
         await self._service.aclose()
         await self._directory.aclose()
+        if self._users:
+            await self._users.aclose()

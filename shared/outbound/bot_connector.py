@@ -14,7 +14,6 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 
-from shared.chat_types import Json
 from shared.outbound.asking import RetryPolicy, Sdk, with_retries
 from shared.outbound.azure_service.signing_in import IdentityTokens
 from shared.outbound.bounded import body_of
@@ -57,15 +56,11 @@ class Connector:
         self._tokens = IdentityTokens(scope=SCOPE.replace(".com", ".us") if is_gov else SCOPE)
         self._http = Connections()
 
-    async def send(
-        self, service: str, conversation: str, activity: Mapping[str, Json], *, edits: str = "", patient: bool = True
-    ) -> str:
-        """Send an activity into a conversation.
+    async def send(self, activity: Mapping[str, Any], *, edits: str = "", patient: bool = True) -> str:
+        """Send an activity into its conversation.
 
         Args:
-            service: URL of the service, which a token has named.
-            conversation: Id of the conversation.
-            activity: The activity.
+            activity: The activity, with the URL of the service, which a token has named, and its conversation.
             edits: Id of the message that it replaces; empty: it is new.
             patient: Whether it is tried again where that may help, or where the service asks for it.
 
@@ -75,7 +70,8 @@ class Connector:
         Raises:
             ServiceFault: it is not sent; `fault.code` says of a stream why.
         """
-        url = f"{service.rstrip('/')}/v3/conversations/{quote(conversation, safe='')}/activities"
+        service, conversation = activity["serviceUrl"].rstrip("/"), quote(activity["conversation"]["id"], safe="")
+        url = f"{service}/v3/conversations/{conversation}/activities"
         method, url = ("PUT", f"{url}/{quote(edits, safe='')}") if edits else ("POST", url)
         body = msgspec.json.encode(activity)
         try:

@@ -87,118 +87,112 @@ async def deliver(service: Service, store: ObjectStore, claim: Claim, request: r
         return
     try:
         reply = Reply(activity, service.settings.citation_links, live.request.answer_id)
-        await _Sending(connector, store, claim, request, live, activity, reply).run()
+        await _Sending(connector, store, claim, owner, live, activity, reply).run()
     except ServiceFault as exc:
         _log.warning("run %s: not sent: %s", records.label(claim.run_id), exc.fault.reason.name)
         if exc.fault.reason in _MENDED and time.time() - claim.state.created < _LONGEST_SECONDS:
             raise Unavailable("The conversation cannot be reached now.") from None
 
 
-class _Sending:
+class _Sending(msgspec.Struct):
     """Sends what comes of one run, while one runner has it."""
 
-    def __init__(
-        self,
-        connector: Connector | DirectLine,
-        store: ObjectStore,
-        claim: Claim,
-        request: records.RunRequest,
-        live: Live,
-        activity: Activity,
-        reply: Reply,
-    ) -> None:
-        self._connector, self._store, self._claim = connector, store, claim
-        self._name = f"{claim.run_id}/sent"
-        self._request = request
-        self._live = live
-        self._activity, self._reply = activity, reply
-        self._sent, self._etag = _Sent(), ""
-        self._number = 0
-        """Number of the last update; 0: none can be sent."""
-        self._began = self._updated = -_STREAM_SECONDS
-        self._shown: str = ""
+    connector: Connector | DirectLine
+    store: ObjectStore
+    claim: Claim
+    owner: str
+    live: Live
+    activity: Activity
+    reply: Reply
+    sent: _Sent = _Sent()
+    etag: str = ""
+    number: int = 0
+    """Number of the last update; 0: none can be sent."""
+    began: float = -_STREAM_SECONDS
+    updated: float = -_STREAM_SECONDS
+    shown: str = ""
 
     async def run(self) -> None:
         """Send it, from where an earlier runner was interrupted."""
-        if found := await self._store.read(self._name):
-            self._sent, self._etag = records.decode(found.data, _Sent), found.etag
-        if self._sent.cards:
+        if found := await self.store.read(f"{self.claim.run_id}/sent"):
+            self.sent, self.etag = records.decode(found.data, _Sent), found.etag
+        if self.sent.cards:
             await self._close_cards()
-        if self._sent.waits:
+        if self.sent.waits:
             return
-        if not (self._sent.stream or self._sent.parts):
+        if not (self.sent.stream or self.sent.parts):
             await self._begin()
-        async with aclosing(self._live.turn.follow(self._sent.shown, UPDATE_SECONDS)) as batches:
+        async with aclosing(self.live.turn.follow(self.sent.shown, UPDATE_SECONDS)) as batches:
             async for batch in batches:
                 for event in batch:
-                    self._reply.add(event)
+                    self.reply.add(event)
                 await self._update()
-        if ended_in(self._live.turn.log):  # else it is deleted, or another runner's
+        if ended_in(self.live.turn.log):  # else it is deleted, or another runner's
             await self._finish()
 
     async def _finish(self) -> None:
-        calls = self._reply.calls
-        opened = [call for call in calls if call.approval_id not in self._sent.cards]
+        calls = self.reply.calls
+        opened = [call for call in calls if call.approval_id not in self.sent.cards]
         if opened or not calls:
-            for number, part in enumerate(self._reply.messages()):
-                if number >= self._sent.parts:
+            for number, part in enumerate(self.reply.messages()):
+                if number >= self.sent.parts:
                     await self._send_part(part)
         if opened:
             await self._ask(opened)
         if calls:
-            shown = len(cut_at_end(self._live.turn.log)[0])
+            shown = len(cut_at_end(self.live.turn.log)[0])
             await self._write(shown=shown, parts=0, stream="", waits=True)
 
     async def _begin(self) -> None:
         """Show that there will be an answer. Nothing depends on that."""
         with suppress(ServiceFault):
-            if not self._activity.streams:
+            if not self.activity.streams:
                 await self._send({"type": "typing"}, patient=False)
                 return
-            searching: Record = {"type": "typing", "text": words(self._activity, "searching")}
+            searching: Record = {"type": "typing", "text": words(self.activity, "searching")}
             stream = await self._send(with_stream(searching, "informative", "", 1), patient=False)
             if stream:
-                self._number, self._began = 1, self._now()
-                self._updated = self._began
+                self.number, self.began = 1, self._now()
+                self.updated = self.began
                 await self._write(stream=stream)
 
     async def _update(self) -> None:
         """Show the text so far, if that may be done now."""
-        now, stream = self._now(), self._sent.stream
-        if not self._number or now - self._updated < UPDATE_SECONDS:
+        now, stream = self._now(), self.sent.stream
+        if not self.number or now - self.updated < UPDATE_SECONDS:
             return
-        text = self._reply.text[:LONGEST_TEXT]
+        text = self.reply.text[:LONGEST_TEXT]
         try:
-            if now - self._began > _STREAM_SECONDS and self._activity.is_of_teams:
+            if now - self.began > _STREAM_SECONDS and self.activity.is_of_teams:
                 await self._edit_late(text)
-            elif text != self._shown:
-                self._number, self._shown = self._number + 1, text
+            elif text != self.shown:
+                self.number, self.shown = self.number + 1, text
                 update: Record = {"type": "typing", "text": text}
-                await self._send(with_stream(update, "streaming", stream, self._number), patient=False)
+                await self._send(with_stream(update, "streaming", stream, self.number), patient=False)
         except ServiceFault as exc:
             if exc.fault.code == STOPPED:
-                self._number = 0
-                self._live.turn.stop(Stopped())
+                self.number = 0
+                self.live.turn.stop(Stopped())
             elif exc.fault.code == LATE:
                 await self._edit_late(text)
             elif exc.fault.status in (400, 403, 404):
-                self._number = 0
+                self.number = 0
             await asyncio.sleep(min(exc.fault.retry_after or 0, _LONGEST_PAUSE))
-        self._updated = self._now()
+        self.updated = self._now()
 
     async def _edit_late(self, text: str) -> None:
         """Show in the message that its stream is over, and that there will be more."""
-        self._number = 0
-        late = words(self._activity, "late")
+        self.number = 0
+        late = words(self.activity, "late")
         with suppress(ServiceFault):
             said: Record = {"type": "message", "text": f"{text}\n\n{late}" if text else late}
-            await self._send(said, edits=self._sent.stream, patient=False)
+            await self._send(said, edits=self.sent.stream, patient=False)
 
     async def _send_part(self, part: Record) -> None:
         """Send a message of the answer. The first one ends the stream; what cannot be streamed any more is edited."""
-        stream = self._sent.stream if self._sent.parts == 0 else ""
+        stream = self.sent.stream if self.sent.parts == 0 else ""
         if stream:
-            await asyncio.sleep(max(0.0, self._updated + UPDATE_SECONDS - self._now()))
+            await asyncio.sleep(max(0.0, self.updated + UPDATE_SECONDS - self._now()))
             try:
                 await self._send(with_stream(part, "final", stream))
             except ServiceFault as exc:
@@ -209,42 +203,42 @@ class _Sending:
                     raise
                 await self._send(part, edits=stream)
         message = stream or await self._send(part)
-        name = reply_name(self._activity, message)
+        name = reply_name(self.activity, message)
         with suppress(Conflict):
-            await self._store.write(name, self._live.request.answer_id.encode(), NEW)
-        await self._write(parts=self._sent.parts + 1)
+            await self.store.write(name, self.live.request.answer_id.encode(), NEW)
+        await self._write(parts=self.sent.parts + 1)
 
     async def _ask(self, calls: Sequence[OpenCall]) -> None:
         """Send the cards that ask for consent. Who sees one can decide at once."""
-        state, run_id = self._claim.state, self._claim.run_id
-        waiting = await waiting_calls(self._store, run_id)
-        await open_approvals(self._store, run_id, state, waiting, asker=owner_of(self._request.caller))
+        state, run_id = self.claim.state, self.claim.run_id
+        waiting = await waiting_calls(self.store, run_id)
+        await open_approvals(self.store, run_id, state, waiting, asker=self.owner)
         for call in calls:
-            message = await self._send(card_message(consent_card(self._activity, call)))
-            await self._write(cards={**self._sent.cards, call.approval_id: message})
+            message = await self._send(card_message(consent_card(self.activity, call)))
+            await self._write(cards={**self.sent.cards, call.approval_id: message})
 
     async def _close_cards(self) -> None:
         """Show on the cards what was decided, wherever that was."""
-        names = [name async for name in self._store.names(tools_of(self._claim.run_id))]
-        calls = [read_call(found.data) for name in names if (found := await self._store.read(name))]
+        names = [name async for name in self.store.names(tools_of(self.claim.run_id))]
+        calls = [read_call(found.data) for name in names if (found := await self.store.read(name))]
         for call in calls:
-            message = self._sent.cards.get(call.approval_id)
+            message = self.sent.cards.get(call.approval_id)
             if message and call.state != "open":
-                card = consent_card(self._activity, call.opened, call.state)
+                card = consent_card(self.activity, call.opened, call.state)
                 with suppress(ServiceFault):
                     await self._send(card_message(card), edits=message, patient=False)
         open_ones = {call.approval_id for call in calls if call.state == "open"}
-        cards = {one: message for one, message in self._sent.cards.items() if one in open_ones}
-        await self._write(cards=cards, waits=self._sent.waits and bool(cards))
+        cards = {one: message for one, message in self.sent.cards.items() if one in open_ones}
+        await self._write(cards=cards, waits=self.sent.waits and bool(cards))
 
     async def _send(self, record: Record, *, edits: str = "", patient: bool = True) -> str:
-        whole = addressed(self._activity, record)
-        service, conversation = self._activity.service_url, self._activity.conversation.id
-        return await self._connector.send(service, conversation, whole, edits=edits, patient=patient)
+        return await self.connector.send(addressed(self.activity, record), edits=edits, patient=patient)
 
     async def _write(self, **changes: Any) -> None:  # noqa: ANN401 (the fields of `_Sent`)
-        self._sent = replace(self._sent, **changes)
-        self._etag = await self._store.write(self._name, msgspec.json.encode(self._sent), self._etag or NEW)
+        self.sent = replace(self.sent, **changes)
+        self.etag = await self.store.write(
+            f"{self.claim.run_id}/sent", msgspec.json.encode(self.sent), self.etag or NEW
+        )
 
     @staticmethod
     def _now() -> float:

@@ -9,10 +9,10 @@ Source: Microsoft, 'Direct Line API 3.0'; Web Chat 4.18, for what it reads in `c
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
-from shared.chat_types import Json
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.records import digest
 from shared.wire.protocol import Record
@@ -41,27 +41,26 @@ class DirectLine:
         self._last: int | None = None
         """The newest number that is known."""
 
-    async def send(
-        self,
-        _service: str,
-        conversation: str,
-        activity: Mapping[str, Json],
-        *,
-        edits: str = "",
-        patient: bool = True,  # noqa: ARG002 (as of a connector)
-    ) -> str:
+    async def send(self, activity: Mapping[str, Any], *, edits: str = "", patient: bool = True) -> str:  # noqa: ARG002 (as of a connector)
         """Add an activity, as `Connector.send` sends one; return its id."""
         if self._last is None:
             names = [name async for name in self._store.names(self._folder)]
             self._last = int(max(names, default="0").rpartition("/")[2])
         while True:
             self._last += 1
-            whole = {**activity, "id": edits or activity.get("id") or f"{conversation}|{self._last:07}"}
+            own_id = edits or activity.get("id") or f"{activity['conversation']['id']}|{self._last:07}"
+            # Web Chat reads in `channelData` which message an activity streams. In the first one that is its own id: it
+            # takes those without one for the same message.
+            streams = (one for one in activity.get("entities") or () if one.get("type") == "streaminfo")
+            data: Record = {}
+            for info in streams:
+                data |= {"streamId": own_id} | {key: info[key] for key in info if key != "type"}
+            data |= activity.get("channelData") or {}
+            whole: Record = {**activity, "id": own_id, "channelData": data}
             whole["timestamp"] = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-            whole["channelData"] = {**_streamed(activity, whole["id"]), **_channel_data(activity)}
             with suppress(Conflict):  # somebody else has said something meanwhile
                 await self._store.write(self._name(self._last), msgspec.json.encode(whole), NEW)
-                return str(whole["id"])
+                return own_id
 
     async def since(self, number: int) -> tuple[list[Record], int]:
         """Return the activities after a number, and the number of the last one."""
@@ -73,23 +72,3 @@ class DirectLine:
 
     def _name(self, number: int) -> str:
         return f"{self._folder}{number:07}"
-
-
-def _channel_data(activity: Mapping[str, Json]) -> Record:
-    data = activity.get("channelData")
-    return data if isinstance(data, dict) else {}
-
-
-def _streamed(activity: Mapping[str, Json], own_id: Json) -> Record:
-    """Return what says which message an activity streams: Web Chat reads it in another place than Teams.
-
-    In the first one that is its own id: Web Chat takes those without one for the same message.
-    """
-    entities = activity.get("entities")
-    for entity in entities if isinstance(entities, list) else ():
-        match entity:
-            case {"type": "streaminfo", **info}:
-                return {"streamId": own_id, **info}
-            case _:
-                pass
-    return {}

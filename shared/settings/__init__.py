@@ -55,12 +55,13 @@ _PROBLEMS_OF = {
     "rai_endpoint": "should be https://…, host:port or http://host:port",
     "link_hosts": "should be names of hosts with commas between, such as intranet.contoso.com, *.contoso.com",
     "client_address_header": "should be the name of one header, such as X-Azure-SocketIP",
-    "approvers": "should be nobody, or ids of groups and names of API keys with commas between",
+    "approvers": "should be nobody, or ids of groups or users and names of API keys with commas between",
     **dict.fromkeys(
         ("documents_writers", "feedback_readers", "operators"),
-        "should be nobody, all, or ids of groups and names of API keys with commas between",
+        "should be nobody, all, or ids of groups or users and names of API keys with commas between",
     ),
     **dict.fromkeys(("auth_tenant_id", "auth_client_id", "bot_id", "bot_tenant_id"), "should be a UUID"),
+    "bot_sso_resource": "should be the Application ID URI of an app registration, such as api://botid-…",
     "content_container": "should be a container's name: 3 to 49 lower-case letters, digits and single hyphens",
     **dict.fromkeys(
         ("batch_queue", "chat_requests_queue", "chat_answers_queue"),

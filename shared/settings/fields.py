@@ -169,8 +169,8 @@ class SettingsFields(_Fields):
     """What the organisation says on that page, as [YAML](playground.md#the-organisations-words)."""
     documents_writers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may upload documents into the index, and delete them (`PUT` and `DELETE /api/documents/…`): `nobody`, `all`
-    callers, or ids of groups and names of API keys, with commas. Absent: all on the local host where nobody signs in,
-    else nobody."""
+    callers, or ids of groups or users and names of API keys, with commas. Absent: all on the local host where nobody
+    signs in, else nobody."""
     approvers: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,128}( *, *[A-Za-z0-9._-]{1,128})*$")
     """Who may decide about calls of tools that others have asked for (`/api/approvals`), as above but not `all`.
     Absent: nobody; who asked decides."""
@@ -314,6 +314,9 @@ class SettingsFields(_Fields):
     app's identity. Absent: there is no bot."""
     bot_tenant_id: _Uuid | None = None
     """The only tenant whose users may talk to the bot."""
+    bot_sso_resource: str | None = Field(default=None, pattern=r"^api://[^\s?#]{1,200}$")
+    """Single sign-on in Teams: the Application ID URI of `AUTH_CLIENT_ID`, such as `api://botid-` and `BOT_ID`. Absent:
+    the bot knows no groups of its users ([Teams](teams.md#single-sign-on))."""
     bot_openid_metadata: _Url = "https://login.botframework.com/v1/.well-known/openidconfiguration"
     """Where Azure Bot Service says with which keys it signs; in Azure Government
     `https://login.botframework.azure.us/v1/.well-known/openidconfiguration`."""

@@ -34,7 +34,8 @@ _NEEDS: Mapping[str, Sequence[str]] = {
     "content_storage_blobs": ("content_storage_queues",),
     "chat_requests_queue": ("chat_answers_queue",),
     "chat_answers_queue": ("chat_requests_queue",),
-    "bot_id": ("bot_tenant_id",),
+    "bot_id": ("bot_tenant_id", "bot_sso_resource"),
+    "auth_client_id": ("bot_sso_resource",),
     "bot_tenant_id": ("bot_id",),
 }
 """Settings without which others have no effect: those, by the name of each."""
@@ -231,7 +232,9 @@ def _identity(settings: AllFields) -> Iterator[str]:
     mode = settings.auth_mode
     named = {"AUTH_TENANT_ID": settings.auth_tenant_id, "AUTH_CLIENT_ID": settings.auth_client_id}
     if mode in ("none", "api-key"):
-        yield from (f"{name} is set: set AUTH_MODE to bearer, or unset it." for name, value in named.items() if value)
+        for name, value in named.items():
+            if value and not (name == "AUTH_CLIENT_ID" and settings.bot_sso_resource):
+                yield f"{name} is set: set AUTH_MODE to bearer, or unset it."
     if mode == "bearer":
         yield from (f"{name} is missing: AUTH_MODE=bearer needs it." for name, value in named.items() if not value)
     elif settings.auth_id_tokens:
@@ -246,7 +249,10 @@ def _identity(settings: AllFields) -> Iterator[str]:
     yield from _named(settings, "DOCUMENTS_WRITERS", settings.writers, "write")
     yield from _named(settings, "FEEDBACK_READERS", callers_named(settings.feedback_readers), "read")
     yield from _named(settings, "OPERATORS", callers_named(settings.operators), "stop answers of others")
-    yield from _named(settings, "APPROVERS", callers_named(settings.approvers), "decide about calls")
+    approvers = callers_named(settings.approvers)
+    if settings.bot_id:  # its users are signed in, whatever the mode is
+        approvers = frozenset(name for name in approvers if not re.fullmatch(_OBJECT_ID, name))
+    yield from _named(settings, "APPROVERS", approvers, "decide about calls")
     yield from _unencrypted("AUTH_AUTHORITY", settings.auth_authority)
     yield from _unencrypted("BOT_OPENID_METADATA", settings.bot_openid_metadata)
     yield from _keys(settings)
@@ -335,6 +341,8 @@ KEY_NAME = r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?"
 """The name of an API key. Keys and hashes are no such names: the mark has an underscore, and a hash is longer."""
 KEY_NAME_RULE = "A name has 1 to 32 lower-case letters, digits and hyphens, and no hyphen at an end."
 _GROUP = r"[A-Za-z0-9._-]{1,128}"
+_OBJECT_ID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+"""The id of a user or a group of the directory."""
 _FIELD_NAME = r"[A-Za-z][A-Za-z0-9_]{0,127}"
 """The name of an index's field. Other text could change the filters that hold access rights."""
 _CONFIGURATION_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}"

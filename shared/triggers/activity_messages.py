@@ -5,39 +5,38 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, suppress
 from copy import replace
-from datetime import UTC, datetime
 from functools import partial
 from secrets import token_hex
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
-from shared.chat_types import ChatRequest, Decision, Json
-from shared.errors import BadRequest, Decided, NotFound, SwitchboardError, error_text
+from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
 from shared.history import UNTITLED, Mode
-from shared.identity import is_among
 from shared.outbound.faults import ServiceFault
-from shared.runs import ObjectStore
-from shared.runs.approvals import Approval, Decider, find_approval
-from shared.runs.begin import Arrival, Followed, Keeping, decided, keeping_of
-from shared.runs.claim import read_request
-from shared.runs.delivery import reply_name
+from shared.runs.begin import Arrival, Followed, Keeping, keeping_of
 from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
-from shared.settings.derived import callers_named
 from shared.triggers.activity_files import files_of
+from shared.triggers.activity_invokes import exchange, judge, log_failure, press, sign_in_card, with_groups
 from shared.triggers.budget import admit
 from shared.triggers.door import Call, asker_of
 from shared.triggers.reading_runs import parts
 from shared.turns.accept import RouteOptions, accept
-from shared.verdicts import LONGEST_TEXT
 from shared.web.receiving import read_body
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
 from shared.wire.activity import ACTIVITY, Account, Activity, Conversation, read_activity
-from shared.wire.activity_reply import CARD, Reply, addressed, card_message, consent_card, thumb_of, with_stream, words
-from shared.wire.feedback_body import parse_feedback
+from shared.wire.activity_reply import (
+    OAUTH_CARD,
+    Reply,
+    addressed,
+    card_message,
+    consent_card,
+    thumb_of,
+    with_stream,
+    words,
+)
 from shared.wire.framing import one_line
 from shared.wire.protocol import Record
 from shared.wire.request_body import Body, JsonReader
@@ -80,8 +79,16 @@ async def take(request: Request) -> Response:
         )
         if not (signed.is_service or activity.is_answered_in_response):
             raise BadRequest("deliveryMode: should be 'expectReplies' or 'stream' for an application of the tenant.")
+        asks = False
+        if caller.oid and service.settings.bot_sso_resource:
+            is_said = activity.type in ("message", "conversationUpdate") and not activity.is_answered_in_response
+            _, runs = await parts()
+            caller, asks = await with_groups(runs.store, caller, may_ask=is_said and activity.streams)
         asker = replace(asker_of(request, service, caller), accept_language=activity.locale)
-        return await _react(Call(request, service, asker, request.state.arrived, held), activity)
+        call = Call(request, service, asker, request.state.arrived, held)
+        if asks:
+            _say(call, activity, card_message(sign_in_card(call, activity), OAUTH_CARD))
+        return await _react(call, activity)
 
 
 async def welcome(call: Call, conversation: str) -> None:
@@ -104,10 +111,10 @@ async def post(call: Call) -> Response:
     _, runs = await parts()
     line = DirectLine(runs.store, call.owner, call.id)
     ours: Record = {"id": f"{call.id}|{token_hex(8)}", "conversation": {"id": call.id}, "serviceUrl": ""}
-    ours |= {"channelId": "directline", "recipient": {"id": _BOT.id}, "deliveryMode": "", "channelData": {}}
+    ours |= {"channelId": "directline", "recipient": {"id": _BOT.id}, "deliveryMode": ""}
     activity = read_activity(body.json | ours)
     if activity.type == "message":
-        await line.send("", call.id, {**body.json, **ours, "channelData": body.json.get("channelData")})
+        await line.send(body.json | ours)
     asker = replace(call.asker, accept_language=activity.locale or call.asker.accept_language)
     response = await _react(replace(call, asker=asker), activity)
     return json_response({"id": activity.id}) if response.status_code < 300 else response
@@ -117,9 +124,9 @@ async def _react(call: Call, activity: Activity) -> Response:
     is_added = any(member.id == activity.recipient.id for member in activity.members_added)
     match activity.type, activity.said.lower() or activity.name:
         case "message", "" if activity.value:
-            return await _press(call, activity)
+            return await _invoked(call, replace(activity, name="adaptiveCard/action"))
         case "event", _ if thumb := thumb_of(activity):
-            return await _judge(call, replace(activity, value=thumb))
+            return await _invoked(call, replace(activity, name="message/submitAction", value=thumb))
         case "message", "/new":
             await _forget(call, activity)
             return _say(call, activity, words(activity, "new"))
@@ -129,14 +136,29 @@ async def _react(call: Call, activity: Activity) -> Response:
             return await _answer(call, activity)
         case "conversationUpdate", _ if is_added:
             return _say(call, activity, words(activity, "welcome"))
-        case "invoke", "adaptiveCard/action":
-            return await _press(call, activity)
-        case "invoke", "message/submitAction":
-            return await _judge(call, activity)
         case "invoke", _:
-            return json_response({}, status=501)
+            return await _invoked(call, activity)
         case _:
             return Response(status_code=202)
+
+
+async def _invoked(call: Call, activity: Activity) -> Response:
+    result, status, followed = {}, 200, None
+    match activity.name:
+        case "adaptiveCard/action":
+            result, followed = await press(call, activity)
+        case "message/submitAction":
+            await judge(call, activity)
+        case "signin/tokenExchange":
+            result, status = await exchange(call, activity)
+        case "signin/failure":
+            log_failure(call, activity)
+        case _:
+            status = 501
+    if not activity.is_answered_in_response:
+        return json_response(result, status=status)
+    pressed: Record = {"type": "invokeResponse", "value": {"status": status, "body": result}}
+    return _whole(activity, [pressed, *(await _said(call, activity, followed) if followed else [])])
 
 
 async def _answer(call: Call, activity: Activity) -> Response:
@@ -221,9 +243,9 @@ def _event(activity: Activity, record: Record) -> bytes:
     return b"event: activity\ndata: %b\n\n" % one_line(addressed(activity, record))
 
 
-def _say(call: Call, activity: Activity, text: str) -> Response:
+def _say(call: Call, activity: Activity, said: str | Record) -> Response:
     """Say something of the bot's own. What is sent does not keep the service waiting, and is not sent again."""
-    record: Record = {"type": "message", "text": text}
+    record: Record = {"type": "message", "text": said} if isinstance(said, str) else said
     if activity.is_answered_in_response:
         return _whole(activity, [record])
     task = asyncio.create_task(_send(call, activity, record))
@@ -242,7 +264,7 @@ async def _send(call: Call, activity: Activity, record: Record) -> None:
         connector = DirectLine((await parts())[1].store, call.owner, activity.conversation.id)
     if connector:
         try:
-            await connector.send(activity.service_url, activity.conversation.id, addressed(activity, record))
+            await connector.send(addressed(activity, record))
         except ServiceFault as exc:
             _log.warning("invocation %s: not sent: %s", call.invocation_id, exc.fault.reason.name)
 
@@ -253,77 +275,3 @@ async def _forget(call: Call, activity: Activity) -> None:
         await call.service.history.delete(call.owner, activity.chat_id)
     if call.service.verdicts:
         await call.service.verdicts.forget(call.owner, activity.chat_id)
-
-
-async def _press(call: Call, activity: Activity) -> Response:
-    """Decide about a call, as a button of a card says, and answer with the card as it is then.
-
-    Where the response has all that is said, it has what comes of the call too.
-    """
-    match activity.value:
-        case {"action": {"verb": str(verb), "data": {"approval": str(approval_id)}}}:
-            pass
-        case {"verb": str(verb), "approval": str(approval_id)}:
-            pass
-        case _:
-            raise BadRequest("value: should be the action of a card of this bot.")
-    _, runs = await parts()
-    decider = Decider(
-        digest(call.owner), call.owner, is_approver=is_among(call.caller, callers_named(call.settings.approvers))
-    )
-    decision, followed = Decision(verb == "approve", approval_id=approval_id), None
-    try:
-        approval = await _approval(activity, runs.store, approval_id, decider)
-        with suppress(Decided):  # it was decided otherwise before: the card says how
-            if verb in ("approve", "decline") and activity.is_answered_in_response:
-                followed = await decided(runs, ChatRequest((), decisions=(decision,)), call.owner, call.deadline)
-            elif verb in ("approve", "decline"):
-                await runs.consents.decide(decision, decider, here=True)
-        approval = await _approval(activity, runs.store, approval_id, decider)
-    except NotFound:
-        refused: Json = {"code": "Forbidden", "message": words(activity, "not_yours")}
-        result: Record = {"statusCode": 403, "type": "application/vnd.microsoft.error", "value": refused}
-    else:
-        card = consent_card(activity, approval.call.opened, approval.call.state)
-        result = {"statusCode": 200, "type": CARD, "value": card}
-    if not activity.is_answered_in_response:
-        return json_response(result)
-    pressed: Record = {"type": "invokeResponse", "value": {"status": 200, "body": result}}
-    return _whole(activity, [pressed, *(await _said(call, activity, followed) if followed else [])])
-
-
-async def _approval(activity: Activity, store: ObjectStore, approval_id: str, decider: Decider) -> Approval:
-    """Return an approval that the sender may decide; raise NotFound unless it is of this conversation."""
-    approval = await find_approval(store, approval_id, decider)
-    request, body = await read_request(store, approval.run_id)
-    if request.protocol != ACTIVITY.name or read_activity(body.json).conversation.id != activity.conversation.id:
-        raise NotFound("The card is of another conversation.")
-    return approval
-
-
-async def _judge(call: Call, activity: Activity) -> Response:
-    """Keep what a person says of an answer with a thumb.
-
-    Raises:
-        BadRequest: it says nothing.
-        NotFound: no such answer of this person is kept any more.
-    """
-    match activity.value:
-        case {"actionName": "feedback", "actionValue": {"reaction": "like" | "dislike" as reaction, **more}, **which}:
-            rating = "up" if reaction == "like" else "down"
-        case _:
-            raise BadRequest("value: should be the feedback on a message, with a reaction of 'like' or 'dislike'.")
-    _, runs = await parts()
-    found = await runs.store.read(reply_name(activity, activity.reply_to_id))
-    comment = ""
-    with suppress(msgspec.DecodeError, TypeError):  # Teams writes JSON into a text
-        comment = str(msgspec.json.decode(more["feedback"]).get("feedbackText", "")) if more.get("feedback") else ""
-    judged: Record = {
-        "answer_id": found.data.decode() if found else which.get("answer") or activity.reply_to_id or "-",
-        "rating": rating,
-        "comment": comment[:LONGEST_TEXT],
-    }
-    if call.service.verdicts is None:
-        raise NotFound("This app keeps no answers, so none can be judged: HISTORY_BACKEND is 'off'.")
-    await call.service.verdicts.judge(call.owner, *parse_feedback(judged, datetime.now(UTC)))
-    return json_response({})

@@ -33,6 +33,7 @@ _TEXTS: dict[str, dict[str, str]] = msgspec.json.decode(
 _THUMBS = {"LikeAction": "like", "DislikeAction": "dislike"}
 _ANSWER = "urn:answer:"
 CARD = "application/vnd.microsoft.card.adaptive"
+OAUTH_CARD = "application/vnd.microsoft.card.oauth"
 
 
 def words(activity: Activity, key: str) -> str:
@@ -100,11 +101,12 @@ class Reply:
                 self._texts[-1:] = ["".join((*self._texts[-1:], event.text))]
             case events.AgentMessage():
                 self._sources |= {point.sourcepage: point for point in event.data_points}
-                self._texts.append(f"**{event.agent}**\n\n{event.text}")
+                self._texts.append(f"**{event.agent}**\n\n{event.text}{self._doubt(event.finished)}")
             case events.ConsentAsked():
                 self.calls = event.calls
             case events.Finished():
                 self._followups, self._has_ended = event.followup_questions or (), True
+                self._texts[-1:] = [text + self._doubt(event) for text in self._texts[-1:]]
             case events.Failed():
                 self._texts.append(error_text(event.error, event.invocation_id))
                 self._has_ended = True
@@ -121,6 +123,10 @@ class Reply:
                 pass
             case _:
                 assert_never(event)
+
+    def _doubt(self, finished: events.Finished | None) -> str:
+        """Return the mark of an answer that no source supports."""
+        return f"\n\n*{words(self._activity, 'unsupported')}*" if finished and finished.is_unsupported else ""
 
     @property
     def text(self) -> str:
@@ -251,6 +257,6 @@ def _action(activity: Activity, call: events.OpenCall, verb: str, **more: str) -
     return {"type": f"Action.{kind}", "verb": verb, "data": {**data}, **more}
 
 
-def card_message(card: Json) -> Record:
+def card_message(card: Json, kind: str = CARD) -> Record:
     """Make the message that shows a card."""
-    return {"type": "message", "attachments": [{"contentType": CARD, "content": card}]}
+    return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}

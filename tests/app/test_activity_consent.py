@@ -16,11 +16,13 @@ from tests.app.test_activities import post
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.acting import Crm, agents_file, crm
 from tests.runs.aging import age
-from tests.stand_ins.bot_service import BOT, TOKEN, BotService, Message, card_of
-from tests.stand_ins.entra import BEN
+from tests.stand_ins.bot_service import BOT, RESOURCE, TOKEN, BotService, Message, card_of
+from tests.stand_ins.entra import ADA, BEN, STAFF
 from tests.stand_ins.identity_endpoint import IdentityEndpoint
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+CAM, DOT = "cccccccc-0000-4000-8000-000000000003", "dddddddd-0000-4000-8000-000000000004"
+"""Users: one in a group of approvers, and an approver."""
 KEY = "a-key-of-an-approver"
 """The key of an approver."""
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -61,7 +63,8 @@ async def env(
             "CHAT_AGENT": "Clerk",
             "AUTH_MODE": "api-key",
             "API_KEYS": f"boss:{sha256(KEY.encode()).hexdigest()}",
-            "APPROVERS": "boss",
+            **bot_service.single_sign_on,
+            "APPROVERS": f"boss,{STAFF},{DOT}",
             "DATA_DIR": str(folder),
         }
 
@@ -76,11 +79,13 @@ def titles(card: Any) -> list[str]:
     return [one["title"] for one in card.get("actions", [])]
 
 
-async def asked(http: aiohttp.ClientSession, host: RunningHost, service: BotService, openai: OpenAIStandIn) -> Message:
+async def asked(
+    http: aiohttp.ClientSession, host: RunningHost, service: BotService, openai: OpenAIStandIn, conversation: str = ""
+) -> Message:
     """Ask for what needs consent; return the message with the card."""
     openai.call_tool("crm_drop", {"name": "x"})
-    assert await post(http, host, service, service.message("Drop it.")) == (202, None)
-    return (await service.finals(2))[1]
+    assert await post(http, host, service, service.message("Drop it.", conversation)) == (202, None)
+    return (await service.finals(2, conversation))[1]
 
 
 async def test_who_asked_decides_once_and_only_in_the_same_conversation(
@@ -91,9 +96,10 @@ async def test_who_asked_decides_once_and_only_in_the_same_conversation(
     assert titles(card) == ["Approve", "Decline"]
     assert 'name: "x"' in str(card)
     refused = (
-        service.press(card, "approve", user=BEN),
+        with_token(service, service.press(card, "approve", user=BEN), BEN),
         service.press(card, "approve", service.group),
         service.press(card, "look", user=BEN),
+        service.press(card, "approve", service.group, DOT),
     )
     forged = service.press(card, "approve")
     forged["value"]["action"]["data"] = {"approval": "0" * 32}
@@ -110,6 +116,43 @@ async def test_who_asked_decides_once_and_only_in_the_same_conversation(
     answer = (await service.finals(3))[2]
     assert (answer.activity["text"].endswith("x is dropped."), server.dropped) == (True, ["x"])
     assert (titles(card_of(message)), message.edits) == ([], 1)  # everybody's card is updated
+
+
+def with_token(service: BotService, pressed: dict[str, Any], user: str, *groups: str) -> dict[str, Any]:
+    """What Teams sends again, after it was told to sign its user in."""
+    token = service.user_token(oid=user, groups=[*groups])
+    pressed["value"]["authentication"] = {"id": "x-1", "connectionName": "sso", "token": token}
+    return pressed
+
+
+async def test_an_approver_of_a_group_decides_by_the_card_with_a_token_of_single_sign_on(
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    message = await asked(http, host, service, openai, service.group)
+    pressed = service.press(card_of(message), "approve", service.group, CAM)
+    _, body = await post(http, host, service, pressed)
+    login = "application/vnd.microsoft.activity.loginRequest"
+    assert (body["statusCode"], body["type"], body["value"]["tokenExchangeResource"]["uri"]) == (401, login, RESOURCE)
+    _, body = await post(http, host, service, with_token(service, pressed, ADA, STAFF))  # somebody else's
+    assert (body["statusCode"], body["type"]) == (412, "application/vnd.microsoft.error.preconditionFailed")
+    assert server.dropped == []
+    openai.reply("x is dropped.")
+    for _ in range(2):
+        _, body = await post(http, host, service, with_token(service, pressed, CAM, STAFF))
+        assert (body["statusCode"], titles(body["value"])) == (200, [])
+    answer = (await service.finals(3, service.group))[2]
+    assert (answer.activity["text"].endswith("x is dropped."), server.dropped) == (True, ["x"])
+
+
+async def test_an_approver_who_is_named_decides_by_the_card(
+    host: RunningHost, service: BotService, server: Crm, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    message = await asked(http, host, service, openai, service.group)
+    openai.reply("It is not dropped.")
+    _, body = await post(http, host, service, service.press(card_of(message), "decline", service.group, DOT))
+    assert "Declined." in str(body["value"])
+    answer = (await service.finals(3, service.group))[2]
+    assert (answer.activity["text"].endswith("It is not dropped."), server.dropped) == (True, [])
 
 
 async def test_a_decision_of_an_approver_elsewhere_updates_the_card(

@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from shared.chat_types import Caller
 from shared.errors import NotAllowed, NotSignedIn
+from shared.identity.bearer import BearerTokens
 from shared.identity.bot_tokens import BotTokens
 from shared.settings import Settings
-from tests.stand_ins.bot_service import ISSUER, BotService
-from tests.stand_ins.entra import ADA, CLIENT, OTHER_TENANT, TENANT, rsa_key
+from tests.stand_ins.bot_service import ISSUER, RESOURCE, BotService
+from tests.stand_ins.entra import ADA, BEN, CLIENT, OTHER_TENANT, STAFF, TENANT, rsa_key
 
 FOREIGN = 7
 """A key that nobody publishes."""
@@ -190,6 +191,50 @@ async def test_a_key_without_endorsements_signs_for_no_channel(tokens: BotTokens
     service.endorsements = []
     with pytest.raises(NotAllowed, match="endorsed"):
         await caller(tokens, service, service.signed())
+
+
+USERS: dict[str, Callable[[BotService], str]] = {
+    "another user's": lambda service: service.user_token(oid=BEN),
+    "of another tenant": lambda service: service.user_token(tid=OTHER_TENANT),
+    "another issuer": lambda service: service.user_token(iss=f"{service.endpoint}/{OTHER_TENANT}/v2.0"),
+    "for another application": lambda service: service.user_token(aud="api://another"),
+    "for the bot itself": lambda service: service.user_token(aud=service.claims()["aud"]),
+    "expired": lambda service: service.user_token(exp=int(time.time()) - 61),
+    "not valid yet": lambda service: service.user_token(nbf=int(time.time()) + 120),
+    "signed by nobody": lambda service: service.user_token(FOREIGN),
+    "an ID token": lambda service: service.user_token(azp=None),
+    "without a permission": lambda service: service.user_token(scp=None),
+    "of an application": lambda service: service.user_token(oid="an-application", scp=None, roles=["all"]),
+    "of nobody": lambda service: service.user_token(oid=None),
+    "with too many groups": lambda service: service.user_token(hasgroups=True),
+    "the service's own": lambda service: service.signed()["Authorization"].removeprefix("Bearer "),
+    "no token": lambda _: "",
+}
+
+
+@pytest.fixture
+async def with_users(service: BotService) -> AsyncGenerator[BotTokens]:
+    settings = Settings.read(service.settings | service.single_sign_on)
+    tokens = BotTokens(settings, BearerTokens.for_bot(settings))
+    yield tokens
+    await tokens.aclose()
+
+
+@pytest.mark.parametrize("aud", [CLIENT, RESOURCE])
+async def test_a_user_s_own_token_says_the_groups(aud: str, with_users: BotTokens, service: BotService) -> None:
+    token = service.user_token(aud=aud, groups=[STAFF], exp=9_999_999_999)
+    assert await with_users.groups(token, Caller(oid=ADA, tenant=TENANT)) == ((STAFF,), 9_999_999_999)
+
+
+@pytest.mark.parametrize("name", USERS)
+async def test_no_other_token_says_groups(
+    name: str, tokens: BotTokens, with_users: BotTokens, service: BotService
+) -> None:
+    ada = Caller(oid=ADA, tenant=TENANT)
+    with pytest.raises(NotSignedIn):
+        await with_users.groups(USERS[name](service), ada)
+    with pytest.raises(NotSignedIn, match="BOT_SSO_RESOURCE"):
+        await tokens.groups(service.user_token(), ada)
 
 
 async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(

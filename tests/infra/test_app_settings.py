@@ -175,6 +175,7 @@ def test_what_azd_keeps_configures_make_index(way: str) -> None:
     assert bool(settings.content_storage_blobs) is (way != "existing")
     assert {name: kept[name] for name in kept.keys() & READ if kept[name]}.items() <= app_settings(way).items()
     own = {"SWITCHBOARD_URL", "SWITCHBOARD_APP", "SWITCHBOARD_IDENTITY", "SWITCHBOARD_INSIGHTS", "SWITCHBOARD_BOT"}
+    own |= {"SWITCHBOARD_BOT_CLIENT"}
     assert kept.keys() - READ == {"AZURE_RESOURCE_GROUP", "AZURE_STORAGE_ACCOUNT", "DEPLOY_BUDGET_START"} | own
 
 

@@ -18,6 +18,7 @@ from tests.infra.deployed import app_settings, of_type, outputs
 ROOT = INFRA.parent
 SCHEMAS = ROOT / "tests/clients/node_modules/@microsoft/app-manifest/build/json-schemas/teams"
 BOT = "33333333-3333-3333-3333-333333333333"
+CLIENT = "44444444-4444-4444-4444-444444444444"
 
 
 def made(folder: Path, *command: str | Path, **environment: str) -> tuple[int, str, ZipFile | None]:
@@ -40,9 +41,17 @@ def read(package: ZipFile | None) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("npm_clients")
-def test_the_manifest_is_valid_by_its_own_schema(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("client", "application"), [("", None), (CLIENT, {"id": CLIENT, "resource": f"api://botid-{BOT}"})]
+)
+def test_the_manifest_is_valid_by_its_own_schema(tmp_path: Path, client: str, application: Any) -> None:
     code, _, package = by_tool(
-        tmp_path, bot=BOT, website="https://contoso.com", name="Contoso „chat“", organisation="Contoso {bot}"
+        tmp_path,
+        bot=BOT,
+        website="https://contoso.com",
+        name="Contoso „chat“",
+        organisation="Contoso {bot}",
+        client=client,
     )
     manifest = read(package)
     schema = json.loads((SCHEMAS / f"v{manifest['manifestVersion']}" / "MicrosoftTeams.schema.json").read_text())
@@ -51,6 +60,7 @@ def test_the_manifest_is_valid_by_its_own_schema(tmp_path: Path) -> None:
     assert manifest["$schema"].endswith(f"/v{manifest['manifestVersion']}/MicrosoftTeams.schema.json")
     (agent,), (bot,) = manifest["copilotAgents"]["customEngineAgents"], manifest["bots"]
     assert {manifest["id"], agent["id"], bot["botId"]} == {BOT}
+    assert manifest.get("webApplicationInfo") == application
     assert (manifest["name"]["short"], manifest["developer"]["name"]) == ("Contoso „chat“", "Contoso {bot}")
 
 
@@ -71,7 +81,8 @@ def _pixels(image: Image.Image) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"bot": "my-bot"}, "The bot is named by its client id"),
+        ({"bot": "my-bot"}, "Bot and client are named by client ids"),
+        ({"client": "x"}, "Bot and client are named by client ids"),
         ({"website": "http://contoso.com"}, "begins with https://"),
         ({"website": "https://"}, "begins with https://"),
         ({"name": "x" * 31}, "The name has more than 30 characters"),
@@ -88,10 +99,11 @@ def test_azd_makes_it_where_a_bot_is_registered(tmp_path: Path) -> None:
     url = "https://func-1.azurewebsites.net/api"
     none, bot = (outputs(way)["SWITCHBOARD_BOT"] for way in ("bearer", "bot"))
     assert made(tmp_path, hook, SWITCHBOARD_URL=url, SWITCHBOARD_BOT=none) == (0, "", None)
-    code, printed, package = made(
-        tmp_path, hook, SWITCHBOARD_URL=url, SWITCHBOARD_BOT=bot, DEPLOY_BOT_NAME="Contoso chat"
-    )
+    client = outputs("bot")["SWITCHBOARD_BOT_CLIENT"]
+    environment = {"SWITCHBOARD_URL": url, "SWITCHBOARD_BOT": bot, "DEPLOY_BOT_NAME": "Contoso chat"}
+    code, printed, package = made(tmp_path, hook, **environment, SWITCHBOARD_BOT_CLIENT=client)
     manifest = read(package)
+    assert manifest["webApplicationInfo"] == {"id": client, "resource": f"api://botid-{bot}"}
     assert (code, "teams-app.zip: Contoso chat" in printed) == (0, True)
     assert manifest["developer"] == {
         "name": "Contoso chat",
@@ -110,4 +122,5 @@ def test_the_registered_bot_is_the_one_that_the_app_answers_for() -> None:
     channels = of_type("bot", "Microsoft.BotService/botServices/channels")
     assert {name.rpartition("/")[2] for name in channels} == {"MsTeamsChannel", "M365Extensions"}
     assert not of_type("bearer", "Microsoft.BotService/botServices")
-    assert app_settings("bearer").get("BOT_ID", "") == ""
+    assert settings["AUTH_CLIENT_ID"] == outputs("bot")["SWITCHBOARD_BOT_CLIENT"]
+    assert {app_settings("bearer").get(name, "") for name in ("BOT_ID", "BOT_SSO_RESOURCE")} == {""}

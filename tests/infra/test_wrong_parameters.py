@@ -77,6 +77,7 @@ WRONG: list[tuple[Mapping[str, Any], str]] = [
     ({"contentContainer": "deployments"}, "DEPLOY_CONTENT_CONTAINER deployments"),
     ({"contentContainer": "chat-answers"}, "DEPLOY_CONTENT_CONTAINER chat-answers"),
     ({"bot": "S1", "appPrivate": True}, "DEPLOY_BOT: Azure Bot Service calls the app"),
+    ({"bot": "S1", "botSignIn": True}, "DEPLOY_BOT_SIGN_IN"),
     ({"subnetId": "hub/app"}, "DEPLOY_SUBNET_ID"),
     ({"endpointsSubnetId": SUBNET}, "DEPLOY_ENDPOINTS_SUBNET_ID"),
     ({"privateNetwork": True, "subnetId": SUBNET, "endpointsSubnetId": SUBNET}, "are one subnet"),

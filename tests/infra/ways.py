@@ -55,7 +55,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
         "moreSettings": {"CHAT_AGENT": "Researcher", "CHAT_MAX_TOKENS": 800, "TELEMETRY_CONTENT": False},
     },
     "shields": {"promptShields": True},
-    "bot": {"bot": "F0", "botName": "Contoso chat"},
+    "bot": {"bot": "F0", "botName": "Contoso chat", "botSignIn": True, "authClientId": CLIENT},
     "people": {"people": 2000},
     "serverless": {"searchSku": "serverless"},
     "front-door": {

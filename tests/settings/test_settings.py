@@ -15,6 +15,7 @@ from shared.wire.table import NAMES
 
 SAMPLE = Path(__file__).parents[2] / "local.settings.sample.json"
 UUID = "11111111-2222-3333-4444-555555555555"
+BOT = {"BOT_ID": UUID, "BOT_TENANT_ID": UUID}
 INSIGHTS = {
     "APPLICATIONINSIGHTS_CONNECTION_STRING": f"InstrumentationKey={UUID};IngestionEndpoint=https://westeurope.example/"
 }
@@ -100,6 +101,10 @@ def test_nothing_configured_is_complete() -> None:
         ({"AUTH_MODE": "bearer", "AUTH_TENANT_ID": UUID}, "AUTH_CLIENT_ID is missing"),
         ({"AUTH_TENANT_ID": UUID}, "AUTH_TENANT_ID is set: set AUTH_MODE to bearer"),
         ({"AUTH_CLIENT_ID": UUID}, "AUTH_CLIENT_ID is set: set AUTH_MODE to bearer"),
+        (BOT | {"BOT_SSO_RESOURCE": "api://a"}, "AUTH_CLIENT_ID is missing, though BOT_SSO_RESOURCE is set"),
+        ({"BOT_SSO_RESOURCE": "api://a", "AUTH_CLIENT_ID": UUID}, "BOT_ID is missing, though BOT_SSO_RESOURCE is set"),
+        (BOT | {"BOT_SSO_RESOURCE": UUID, "AUTH_CLIENT_ID": UUID}, "BOT_SSO_RESOURCE: should be the Application ID"),
+        (BOT | {"APPROVERS": "boss"}, "APPROVERS names callers, and nobody signs in"),
         ({"AUTH_ID_TOKENS": "true"}, "AUTH_ID_TOKENS is set: set AUTH_MODE to bearer"),
         ({"AUTH_TENANT_ID": "common"}, "AUTH_TENANT_ID: should be a UUID"),
         ({"AUTH_CLIENT_ID": "api://" + UUID}, "AUTH_CLIENT_ID: should be a UUID"),
@@ -310,6 +315,7 @@ def test_every_problem_is_named_at_once() -> None:
             "ACCESS_CONTROL": "enforced",
         },
         {"AUTH_AUTHORITY": "http://127.0.0.1:8080"},
+        BOT | {"BOT_SSO_RESOURCE": "api://chat.contoso.com/botid-1", "AUTH_CLIENT_ID": UUID, "APPROVERS": UUID},
         SEARCH | {"AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"AZURE_SEARCH_ENDPOINT": "http://localhost:8080", "AZURE_SEARCH_API_KEY": "k"},
         SEARCH | {"EMBEDDINGS": "index", "AZURE_SEARCH_FIELDS": "semanticConfiguration=rag-1-configuration"},

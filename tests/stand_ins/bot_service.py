@@ -25,13 +25,14 @@ from urllib.parse import unquote
 import jwt
 from aiohttp import web
 
-from tests.stand_ins.entra import ADA, TENANT, rsa_key
+from tests.stand_ins.entra import ADA, CLIENT, TENANT, rsa_key
 from tests.stand_ins.entra import published as published_key
 from tests.stand_ins.local_server import LocalServer
 
 BOT = "b07b07b0-0000-4000-8000-00000000000b"
 ISSUER = "https://api.botframework.com"
 TOKEN = "token-of-the-bot"  # noqa: S105 (of a stand-in)
+RESOURCE = f"api://botid-{BOT}"
 _METADATA = "/v1/.well-known/openidconfiguration"
 _KEYS = "/v1/.well-known/keys"
 _LARGEST = 100 * 1024
@@ -93,6 +94,27 @@ class BotService(LocalServer):
             "BOT_OPENID_METADATA": self.endpoint + _METADATA,
             "AUTH_AUTHORITY": self.endpoint,
         }
+
+    @property
+    def single_sign_on(self) -> dict[str, str]:
+        """The environment of an app that takes tokens of users."""
+        return {"BOT_SSO_RESOURCE": RESOURCE, "AUTH_CLIENT_ID": CLIENT}
+
+    def user_token(self, number: int = 9, **changed: Any) -> str:
+        """A token that Teams gets for its user (v2.0); a claim that is None is left out.
+
+        Source: the trace of `signin/tokenExchange` in microsoft/teams.net.
+        """
+        now = int(time.time())
+        usual = {"aud": CLIENT, "iss": f"{self.endpoint}/{TENANT}/v2.0", "iat": now, "nbf": now, "exp": now + 4000}
+        usual |= {"oid": ADA, "tid": TENANT, "azp": "teams", "scp": "access_as_user", "ver": "2.0"}
+        claims = {name: value for name, value in (usual | changed).items() if value is not None}
+        return jwt.encode(claims, rsa_key(number), "RS256", headers={"kid": "tenant-key"})
+
+    def exchange(self, token: str, user: str = ADA, **more: Any) -> dict[str, Any]:
+        """What a client of Teams sends that was shown a card for single sign-on."""
+        value = {"id": "x-1", "connectionName": "sso", "token": token}
+        return self.activity("invoke", user=user, name="signin/tokenExchange", value=value, **more)
 
     def claims(self, **changed: Any) -> dict[str, Any]:
         """What a token of the service says; a claim that is None is left out."""
@@ -160,11 +182,12 @@ class BotService(LocalServer):
         return is_so()
 
     async def finals(self, count: int, conversation: str = "") -> list[Message]:
-        """Wait until so many messages of a conversation are whole; return them."""
+        """Wait until so many messages of a conversation are whole that people see; return them."""
 
         def whole() -> list[Message]:
             which = conversation or self.personal
-            return [one for one in self.messages.values() if one.is_final and _of(one) == which]
+            found = [one for one in self.messages.values() if one.is_final and _of(one) == which]
+            return [one for one in found if "card.oauth" not in str(one.activity.get("attachments"))]
 
         await self.until(lambda: len(whole()) >= count)
         return whole()
