@@ -247,7 +247,8 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
     from shared.chat_models.openai_chat import OpenAIChatModel
 
     longest = settings.chat_max_tokens if "chat_max_tokens" in settings.model_fields_set else None
-    model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens, longest)
+    as_json = {"auto": None, "text": False, "json": True}[settings.chat_answer_format]
+    model = OpenAIChatModel(openai, settings.chat_reasoning_effort, settings.chat_source_tokens, longest, as_json)
     return CappedModel(model, settings.chat_max_tokens, settings.longest_prompt)
 
 

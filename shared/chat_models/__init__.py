@@ -77,6 +77,8 @@ class Room(msgspec.Struct, frozen=True):
     """Of sources, where no caller says how many there are to be."""
     history: int = HISTORY_TOKENS
     """Of earlier messages."""
+    answers_json: bool = False
+    """Whether it answers best as JSON, as small models do."""
 
 
 class ModelText(msgspec.Struct, frozen=True):

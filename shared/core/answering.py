@@ -14,6 +14,7 @@ from shared.chat_types import ChatRequest, Json, JsonForm, Passage, ToolCall
 from shared.citations import WholeCitations, citations_in, unverified_citations, with_exact_names
 from shared.core.callers_tools import calls_for_caller
 from shared.core.followups import FollowupParser
+from shared.core.json_answers import JsonAnswer
 from shared.core.links import AnswerLinks, KnownLinks
 from shared.core.support import FOUND, support_of
 from shared.errors import Unavailable
@@ -42,10 +43,17 @@ class Answering:
         known: The addresses to which it may link. A program that asked for JSON gets it as it is.
         citable: Returns the names that it may cite.
         want_followups: Whether the model was asked for follow-up questions, which are taken out of the text.
+        is_json: Whether the text and the questions come as JSON; see `json_answers`.
     """
 
     def __init__(
-        self, request: ChatRequest, known: KnownLinks, citable: Callable[[], Collection[str]], *, want_followups: bool
+        self,
+        request: ChatRequest,
+        known: KnownLinks,
+        citable: Callable[[], Collection[str]],
+        *,
+        want_followups: bool,
+        is_json: bool = False,
     ) -> None:
         self._request = request
         self._known = known
@@ -53,7 +61,8 @@ class Answering:
         self._links = None if request.form else AnswerLinks(known)
         self._cited = WholeCitations(lambda text: with_exact_names(text, citable()))
         self._thinking = AnswerLinks(known)
-        self._parser = FollowupParser() if want_followups else None
+        self._parser = JsonAnswer() if is_json else FollowupParser() if want_followups else None
+        self._want_followups = want_followups
         self._reasoning: list[str] = []
         self._answer: list[str] = []
         self._calls: list[ToolCall] = []
@@ -126,7 +135,7 @@ class Answering:
             usage=events.Usage.total(spent, finished.usage),
             content_filter_results=finished.content_filter_results,
             followup_questions=tuple(map(AnswerLinks(self._known).whole, self._parser.questions))
-            if self._parser
+            if self._parser and self._want_followups
             else None,
             is_unsupported=is_unsupported,
         )

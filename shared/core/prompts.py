@@ -24,7 +24,8 @@ def _read() -> dict[str, str]:
     text = re.sub(r"^//.*\n", "", text, flags=re.MULTILINE).replace("\\\n", "")
     found = re.findall(r"^# (\w+)\n(.*?)(?=^# |\Z)", text, re.MULTILINE | re.DOTALL)
     said = {name: prompt.strip() for name, prompt in found}
-    return {name: prompt.replace("{citing}", said["citing"]) for name, prompt in said.items()}
+    parts = {f"{{{name}}}": said[name] for name in ("grounds", "citing")}
+    return {name: re.sub(r"\{\w+\}", lambda at: parts.get(at[0], at[0]), prompt) for name, prompt in said.items()}
 
 
 PROMPTS = _read()
@@ -64,6 +65,8 @@ def answer_prompt(
     texts: Sequence[str] | None,
     images: Sequence[ImagePart] = (),
     first: str = "",
+    *,
+    is_json: bool = False,
 ) -> tuple[Message, ...]:
     """Make the prompt for the answer: instructions, the conversation, and the question after its sources.
 
@@ -73,15 +76,19 @@ def answer_prompt(
         texts: The sources, as `source_text` writes them; None: none were searched for.
         images: Images of sources, each with the source's name.
         first: The name of the first source.
+        is_json: Whether the model answers as JSON; see `json_answers`.
     """
     asked = request.messages[-1]
     content = f"{today()}\n\n{asked.content}"
     if texts is not None:
         content = f"Sources:\n{'\n'.join(texts) or '(none were found)'}\n\n{content}"
-        if texts and not request.form and _PLAIN_NAME.fullmatch(first):
+        if is_json:
+            content += f"\n\n{PROMPTS['answer_in_json_reminder']}"
+        elif texts and not request.form and _PLAIN_NAME.fullmatch(first):
             content += f"\n\n{PROMPTS['reminder'].format(name=first)}"
-    rules = PROMPTS["json_answer"] if request.form else PROMPTS["answer"]
-    instructions = answer_instructions(request, rules, attached=has_attachments((*history, asked)))
+    rules = PROMPTS["answer_in_json" if is_json else "json_answer" if request.form else "answer"]
+    attached = has_attachments((*history, asked))
+    instructions = answer_instructions(request, rules, attached=attached, is_json=is_json)
     if images:
         instructions = f"{instructions}\n\n{PROMPTS['images']}"
     if request.form:
@@ -112,7 +119,7 @@ def version_of(instructions: str) -> str:
     return hashlib.sha256(instructions.encode(errors="surrogatepass")).hexdigest()[:8]
 
 
-def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> str:
+def answer_instructions(request: ChatRequest, rules: str, *, attached: bool, is_json: bool = False) -> str:
     """Make the system prompt: the rules, which a request may replace or extend, and the instructions for its options.
 
     Parts that more requests share come earlier, for the prompt cache: follow-ups depend on the front end, the language
@@ -127,7 +134,7 @@ def answer_instructions(request: ChatRequest, rules: str, *, attached: bool) -> 
     else:
         parts = [template]
     if overrides.suggest_followup_questions:
-        parts.append(PROMPTS["followups"])
+        parts.append(PROMPTS["followups_in_json" if is_json else "followups"])
     if overrides.language:
         parts.append(PROMPTS["language"].format(language=overrides.language))
     if attached:

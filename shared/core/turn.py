@@ -11,6 +11,7 @@ from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
 from shared.core.callers_tools import brings_tools
 from shared.core.context_window import fit_history, history_of
+from shared.core.json_answers import can_be_json, json_form
 from shared.core.links import KnownLinks
 from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
 from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
@@ -58,7 +59,8 @@ async def run_turn(
     shown = await images.shown(request, found.passages, context)
     texts = shown.texts(found.passages) if searches else None
     first = found.passages[0].sourcepage if found.passages else ""
-    prompt = answer_prompt(request, history, texts, [one.image for one in shown.images], first)
+    is_json = room.answers_json and bool(texts) and not shown.images and can_be_json(request)
+    prompt = answer_prompt(request, history, texts, [one.image for one in shown.images], first, is_json=is_json)
     yield _retrieved(request, searches, found, shown, prompt, note)
 
     want_followups = request.overrides.suggest_followup_questions
@@ -69,9 +71,12 @@ async def run_turn(
         titles=found.titles,
         foreign=found.foreign,
     )
+    if is_json:
+        form = json_form(found.passages, want_followups=want_followups)
+        call = replace(call, form=form, temperature=call.temperature or 0.0)
     known_links = KnownLinks(request, context, lambda: found.passages)
     citable = {passage.sourcepage for passage in found.passages} | citable_in(prompt)
-    answering = Answering(request, known_links, lambda: citable, want_followups=want_followups)
+    answering = Answering(request, known_links, lambda: citable, want_followups=want_followups, is_json=is_json)
     async with aclosing(model.stream(call, context)) as said:
         async for event in said:
             if part := answering.take(event):

@@ -195,8 +195,12 @@ class SettingsFields(_Fields):
     each call."""
     chat_source_tokens: int | None = Field(default=None, ge=500, le=1_000_000)
     """How much of the documents the model is given with a question, in tokens, four bytes each; a request may say
-    how many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small.
-    Lower it for a model that reads slowly."""
+    how many passages instead (`top`). Absent: 5,000, or fewer if the model's service says that its window is small,
+    and 900 for a model of at most 2 billion parameters. Lower it for a model that reads slowly."""
+    chat_answer_format: Literal["auto", "text", "json"] = "auto"
+    """How the model writes an answer from documents. `json`: first the names of its sources, each one that was found,
+    then the text, which the app takes out of the JSON as it streams; small models cite better so. `auto`: `json` if its
+    service or its name says that it has at most 2 billion parameters, else `text`."""
     chat_caller_prompts: bool | None = None
     """Whether callers may bring a system prompt (`prompt_template`, messages with the role `system`), else a 403.
     Absent: true, but false in Azure with `AUTH_MODE=none`."""

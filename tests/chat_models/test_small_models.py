@@ -13,6 +13,7 @@ from shared.chat_types import Json, Message, Role, ToolCall, ToolDefinition
 from shared.core.prompts import SEARCH_TOOL
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, ReasoningDelta
+from shared.outbound.openai_service.connection import ServedModel
 from shared.outbound.openai_service.service import OpenAIService
 from tests.stand_ins.openai_connected import QUESTION, ask, connection_to, context, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -52,6 +53,31 @@ async def test_sources_history_and_answer_fit_the_window_that_a_server_tells(lis
         service.reply("Hi")
         await ask(model, replace(QUESTION, max_tokens=4_096))
         assert service.chats[-1].body["max_tokens"] == 1_024
+
+
+@pytest.mark.parametrize(
+    ("name", "about", "is_small"),
+    [
+        ("qwen2.5-coder:1.5b", {}, True),
+        ("smollm2:135m", {}, True),
+        ("gemma3", {"details": {"parameter_size": "999.89M"}}, True),
+        ("llama3.2", {"details": {"parameter_size": "3.2B"}}, False),
+        ("x.gguf", {"meta": {"n_ctx": 4096, "n_params": 494_032_768}}, True),
+        ("Llama-3.1-8B-Instruct", {}, False),
+        ("qwen3-30b-a3b", {}, False),
+        ("mixtral-8x7b", {}, False),
+        ("gpt-4b-turbo.1", {"details": {"parameter_size": "70.6B"}}, False),
+        ("llama3.2", {}, False),
+    ],
+)
+async def test_a_small_model_answers_as_json(name: str, about: dict[str, Json], *, is_small: bool) -> None:
+    async with OpenAIStandIn() as service:
+        connection = connection_to(service)
+        connection = replace(connection, chat_model=ServedModel(name, "OPENAI_CHAT_MODEL"))
+        served(service, {"/models": {"data": [{"id": name, "max_model_len": 8192, **about}]}, "/props": {}})
+        async with model_of(connection) as model:
+            room = await model.room()
+            assert (room.answers_json, room.sources < 1_000) == (is_small, is_small)
 
 
 async def test_a_model_that_is_being_loaded_gets_a_short_prompt_and_is_asked_again_for_its_window() -> None:

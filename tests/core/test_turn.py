@@ -1,6 +1,7 @@
 """The turn with its real parts: the SQLite index, and a model behind OpenAI's protocol."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from copy import replace
@@ -273,6 +274,35 @@ async def test_a_citation_that_is_missing_is_found_and_an_answer_that_no_source_
     answer = await answer_of(service, retriever, asked())
     assert (answer.text, answer.thoughts[-1].title) == (text, title)
     assert answer.finished.is_unsupported is is_unsupported
+
+
+SMALL: dict[str, Json] = {"data": [{"id": "small.gguf", "meta": {"n_ctx": 4096, "n_params": 1_543_714_304}}]}
+
+
+async def test_a_small_model_answers_in_json_of_which_the_caller_sees_the_text_with_its_sources(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    for path, body in {"/models": SMALL, "/props": {}}.items():
+        service.reply_raw(json.dumps(body).encode(), content_type="application/json", on=path)
+    service.reply('{"sources": ["plan.pdf#pa', 'ge=3"], "answer": "It pays', ' 80 %.", "questions": ["Since when?"]}')
+    answer = await answer_of(service, retriever, asked(suggest_followup_questions=True))
+    assert answer.text == "It pays 80 %. [plan.pdf#page=3]"
+    assert answer.finished.followup_questions == ("Since when?",)
+    form = str(service.chats[0].body["response_format"])
+    assert "'enum': ['plan.pdf#page=3'" in form
+    assert "dental.md" in form
+    assert service.chats[0].body["temperature"] == 0
+
+
+@pytest.mark.parametrize("request_", [replace(asked(), form=JsonForm("format")), asked(prompt_template="Say hello.")])
+async def test_a_small_model_is_not_asked_for_json_where_the_caller_asks_for_another_form(
+    service: OpenAIStandIn, retriever: SqliteRetriever, request_: ChatRequest
+) -> None:
+    for path, body in {"/models": SMALL, "/props": {}}.items():
+        service.reply_raw(json.dumps(body).encode(), content_type="application/json", on=path)
+    service.reply("{}")
+    assert (await answer_of(service, retriever, request_)).text == "{}"
+    assert "sources that you use" not in str(prompt_of(service))
 
 
 async def test_an_answer_that_goes_on_is_compared_with_its_sources_as_a_whole(

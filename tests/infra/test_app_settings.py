@@ -44,6 +44,7 @@ DEFAULT_IS_RIGHT = {
     "CHAT_DEADLINE_SECONDS": "made for Azure's own limit",
     "CHAT_MAX_TOKENS": "moreSettings",
     "CHAT_SOURCE_TOKENS": "moreSettings",
+    "CHAT_ANSWER_FORMAT": "moreSettings",
     "CHAT_AGENT": "moreSettings",
     "AGENTS_FILE": "the sample team is deployed; moreSettings",
     "PAGE_FILE": "the page's own texts; moreSettings, with the file in the app's folder",
