@@ -10,7 +10,7 @@ from shared.errors import NotConfigured
 from shared.playground.page_file import read_page
 from tests.app.conftest import hosted
 from tests.app.playground.asking import answer, ask, ask_on, box, ended
-from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, TITLES, watch, window, without_title
+from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, TITLES, WIDE, watch, window, without_title
 from tests.app.playground.test_accessibility import RUN
 from tests.app.test_answers import QUESTION
 from tests.browser import axe
@@ -249,6 +249,12 @@ async def test_axe_finds_nothing_at_all(page: Page, readers: RunningHost, openai
     await ask_on(page, QUESTION)
     said = await ended(page)
     assert await page.evaluate(RUN) == []
+    for width, is_forced in ((1280, True), (640, False), (320, False)):  # 640 is 200 % of 1280
+        await page.emulate_media(forced_colors="active" if is_forced else "none")
+        await page.set_viewport_size({"width": width, "height": 568})
+        assert await page.evaluate("document.documentElement.scrollWidth") == width
+        assert await page.evaluate(RUN) == [], (width, is_forced)
+    await page.set_viewport_size(WIDE)
     await said.get_by_role("button", name="2 sources").click()
     await expect(page.get_by_role("heading", name="Cited")).to_be_visible()
     assert await page.evaluate(RUN) == []
