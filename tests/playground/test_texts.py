@@ -34,7 +34,8 @@ _NAMES = re.compile(
     # What is called so everywhere: products, keys, headers, code, and what the app names its steps.
     r"Switchboard|Swagger( 2\.0)?|OpenAPI|Bearer .*|Enter|Shift \+ Enter|Alt( \+ [NR])?|Escape|Home|End|Files"
     r"|Authorization|Arrow\w+|Key[NR]"
-    r"|### Task:.*|Generated search query|Unverified citations|Results|Prompt|Reasoning|Safety|\w+Exception|\w+Error|ms"
+    r"|### Task:.*|Original user query|Attached files"
+    r"|Generated search query|Unverified citations|Results|Prompt|Reasoning|Safety|\w+Exception|\w+Error|ms"
     r"|Markdown|JSON|English|Deutsch|Français|Español|العربية|日本語|TABLE"
 )
 

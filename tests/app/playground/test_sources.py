@@ -14,6 +14,7 @@ from tests.app.playground.asking import ended
 from tests.app.playground.behind import ask, tab
 from tests.app.playground.documents import pdf, write
 from tests.local.running_host import RunningHost
+from tests.playground.test_texts import table_of
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
@@ -241,6 +242,11 @@ async def test_thoughts_have_scores_and_the_prompt(page: Page, library: RunningH
     await expect(prompt.get_by_text("square brackets").first).to_be_hidden()
     await prompt.get_by_text("system", exact=True).click()
     await expect(prompt.get_by_text("square brackets").first).to_be_visible()
+    await page.add_init_script("Object.defineProperty(navigator, 'languages', { get: () => ['de'] })")
+    await page.reload()
+    german = table_of("workbench/de")
+    await page.get_by_role("tab", name=german["thoughts.title"]["other"]).click()
+    await expect(page.get_by_role("heading", name=german["thoughts.asked"]["other"])).to_be_visible()
 
 
 @pytest.mark.nightly

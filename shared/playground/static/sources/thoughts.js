@@ -5,6 +5,17 @@ import { t } from "../texts.js";
 
 /** @typedef {import("../types.js").Thought} Thought */
 
+/** What the app calls the steps that most answers have; others keep the name that the app gives them. @type {Record<string, string>} */
+const TITLES = {
+  "Original user query": t("thoughts.asked"),
+  "Generated search query": t("thoughts.query"),
+  Results: t("thoughts.results"),
+  Reasoning: t("turn.reasoning"),
+  Safety: t("safety.title"),
+  "Attached files": t("composer.attached"),
+  "Unverified citations": t("thoughts.unverified"),
+};
+
 export function View() {
   const turn = selected.value;
   if (!turn) return html`<p class="empty">${t("thoughts.ask")}</p>`;
@@ -33,12 +44,13 @@ function Card({ thought }) {
     copied.value = true;
     setTimeout(() => (copied.value = false), 2_000);
   };
+  const title = TITLES[thought.title] ?? thought.title;
   const props = Object.entries(thought.props ?? {});
   return html`
     <li class="card thought">
       <header>
-        <h3>${thought.title}</h3>
-        <button class="plain small" aria-label=${t("thoughts.copyOne", { title: thought.title })} onClick=${copy}>${copied.value ? t("copy.copied") : t("thoughts.copy")}</button>
+        <h3>${title}</h3>
+        <button class="plain small" aria-label=${t("thoughts.copyOne", { title })} onClick=${copy}>${copied.value ? t("copy.copied") : t("thoughts.copy")}</button>
       </header>
       <${Description} thought=${thought} />
       ${props.length > 0 &&
