@@ -12,20 +12,18 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import msgspec
 
 from local import HostError
 from local.settings_of_commands import read_settings
+from shared.audit import without_texts as line_without_texts
 from shared.audit.stores import AuditBlobs, AuditFiles, open_store
-from shared.documents.own import MINE
 from shared.errors import NotConfigured, SwitchboardError
 from shared.settings import Settings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TEXTS = ("question", "answer")
-"""What of a line people and models have written."""
 
 
 class Hours(Protocol):
@@ -117,7 +115,7 @@ async def without_texts(hours: Hours, owner: str) -> tuple[int, int]:
     for name in await hours.names():
         lines = (await hours.read(name)).splitlines()
         decoded = [msgspec.json.decode(line) for line in lines]
-        shorter = {number: _without(line) for number, line in enumerate(decoded) if line["who"] == owner}
+        shorter = {number: line_without_texts(line) for number, line in enumerate(decoded) if line["who"] == owner}
         mine = {number: line for number, line in shorter.items() if line != decoded[number]}
         if name.startswith(now):
             waiting += len(mine)
@@ -127,15 +125,6 @@ async def without_texts(hours: Hours, owner: str) -> tuple[int, int]:
             await hours.replace(name, b"".join(line + b"\n" for line in lines))
             changed += len(mine)
     return changed, waiting
-
-
-def _without(line: dict[str, Any]) -> dict[str, Any]:
-    line = {key: value for key, value in line.items() if key not in TEXTS}
-    if isinstance(named := line.get("documents"), list):
-        line["documents"] = [name for name in cast("list[str]", named) if not name.startswith(MINE)]
-    if isinstance(path := line.get("path"), str) and (place := path.find(f"/documents/{MINE}")) >= 0:
-        line["path"] = path[: place + len(f"/documents/{MINE}")]
-    return line
 
 
 def main() -> int:

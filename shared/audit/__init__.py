@@ -18,6 +18,7 @@ import msgspec
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.core.recorded_chat import in_background
 from shared.core.running_turn import STOPPED
+from shared.documents.own import MINE
 from shared.errors import InternalError, SwitchboardError, Unavailable
 from shared.events import (
     AgentMessage,
@@ -36,6 +37,20 @@ _log = logging.getLogger("switchboard.audit")
 _SECONDS = 5.0
 """How long a line waits for its store."""
 _MOST_DOCUMENTS = 50
+
+
+TEXTS = ("question", "answer")
+_OWN = f"/documents/{MINE}"
+
+
+def without_texts(line: dict[str, Json]) -> dict[str, Json]:
+    """Leave out of a line what people and models have written: their texts, and the names of own documents."""
+    line = {key: value for key, value in line.items() if key not in TEXTS}
+    if isinstance(named := line.get("documents"), list):
+        line["documents"] = [*dict.fromkeys(MINE if str(name).startswith(MINE) else str(name) for name in named)]
+    if isinstance(path := line.get("path"), str) and _OWN in path:
+        line["path"] = path.partition(_OWN)[0] + _OWN
+    return line
 
 
 class AuditStore(Protocol):
@@ -68,17 +83,19 @@ class Audit:
         Args:
             kind: What has happened.
             who: The owner of what it is about, or who did it.
-            texts: What people and models have written, by its name; it is kept only with `AUDIT=texts`.
+            texts: Those of `TEXTS` that there are; `without_texts` says what is kept without `AUDIT=texts`.
             facts: Everything else.
 
         Raises:
             Unavailable: it cannot be written, and `AUDIT_ON_ERROR` is `block`.
         """
-        line = {"audit": kind, "time": datetime.now(UTC).isoformat(timespec="milliseconds"), "who": who, **facts}
-        _log.info("%s", msgspec.json.encode(line).decode())
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Json] = {"audit": kind, "time": time, "who": who, **facts, **(texts or {})}
+        short = without_texts(line)
+        _log.info("%s", msgspec.json.encode(short).decode())
         try:
             async with asyncio.timeout(_SECONDS):
-                await self._append(msgspec.json.encode({**line, **(texts or {})} if self.texts else line) + b"\n")
+                await self._append(msgspec.json.encode(line if self.texts else short) + b"\n")
         except Exception as error:
             _log.warning("a line of the audit record is not written: %s", type(error).__name__)
             if self._required:
