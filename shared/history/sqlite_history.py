@@ -136,9 +136,10 @@ class SqliteHistory:
         await self._store.run(work)
 
     async def check(self) -> PartHealth:
-        """Check that the file can be used, and count its conversations."""
+        """Check that the file can be written, and count its conversations."""
 
         def work(db: apsw.Connection) -> int:
+            db.pragma("user_version", db.pragma("user_version"))
             return msgspec.convert(db.execute("SELECT count(*) FROM conversations").get, int)
 
         try:

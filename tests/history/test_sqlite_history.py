@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from pathlib import Path
 
 import apsw
@@ -80,6 +81,19 @@ async def test_a_place_where_nothing_can_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(Unavailable, match="DATA_DIR"):
         await SqliteHistory(tmp_path / "file" / "history.sqlite").conversations("o")
+
+
+async def test_health_says_that_nothing_can_be_kept_while_the_disk_is_full(path: Path) -> None:
+    history, before = SqliteHistory(path), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert (await history.check()).ok
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # no file grows
+    try:
+        health = await history.check()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not health.ok
+    assert health.detail.startswith("Chats are not kept. ")
+    assert (await history.check()).ok
 
 
 async def test_a_file_of_another_version_is_left_alone(path: Path) -> None:
