@@ -200,7 +200,10 @@ async def test_on_paper_are_the_whole_chat_and_its_sources_alone(
     openai.reply("\n\n".join(f"Line {number}." for number in range(80)) + " [plan.pdf#page=3]")
     await ask(page, readers, QUESTION)
     await ended(page)
+    await answer(page).locator(".cite").focus()
+    await page.keyboard.press("Shift")  # the focus is seen from here on
     await page.emulate_media(media="print")
+    await expect(answer(page).locator(".cite")).to_have_css("outline-style", "none")
     for hidden in (page.locator(".side"), box(page), answer(page).get_by_role("button", name="Copy answer")):
         await expect(hidden).to_be_hidden()
     await expect(answer(page).locator(".on-paper li")).to_have_text(["plan, page 3"])
