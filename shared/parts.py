@@ -8,8 +8,9 @@ import os
 from collections.abc import Callable, Coroutine
 from copy import replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from shared.agents.definitions import Agents, load_agents
 from shared.audit import Audit
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from shared.runs.registry import Runs
     from shared.telemetry.operation import Peer
     from shared.telemetry.otel import OtelTracing
+
+_LOCAL_MODELS = "local.models"
+"""What only a checkout has, as it has the packages with the models: a deployment holds nothing of `local`."""
 
 
 def kept_folders(settings: Settings) -> tuple[Path, Path]:
@@ -254,9 +258,7 @@ def _chat_model(openai: OpenAIService | None, settings: Settings) -> ChatModel:
 
 def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | None:
     if settings.embeddings == "local":
-        from shared.reading.local_models import LocalEmbedder
-
-        return LocalEmbedder()
+        return cast("Embedder", import_module(_LOCAL_MODELS).LocalEmbedder())
     connections = OpenAIConnection.for_embeddings(settings)
     model = connections[0].embedding_model if connections else None
     if model is None:
@@ -269,9 +271,7 @@ def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | No
 
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
     if settings.ocr == "local":
-        from shared.reading.local_models import LocalRecognition
-
-        return LocalRecognition()
+        return cast("TextRecognition", import_module(_LOCAL_MODELS).LocalRecognition())
     if not settings.document_intelligence_endpoint:
         return None
     from shared.reading.document_intelligence import DocumentIntelligence

@@ -51,7 +51,6 @@ PLUG_INS = {
     "shared.identity.easy_auth",
     "shared.retrieval.azure_search.retriever",
     "shared.reading.document_intelligence",
-    "shared.reading.local_models",
     "shared.retrieval.azure_search.index",
     "shared.retrieval.embedders.openai_compatible",
     "shared.retrieval.sqlite.index",

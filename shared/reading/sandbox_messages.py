@@ -39,9 +39,7 @@ class Work(NamedTuple):
 
 
 _READ = Work("shared.reading.readers", "read_all_pages", tuple[str, str | None, ReadLimits], Parsers.ALL)
-_SERVER, _EMBEDDING, _RECOGNITION = (
-    f"shared.reading.{name}" for name in ("sandbox_server", "embedding", "recognition")
-)
+_SERVER, _EMBEDDING, _RECOGNITION = "shared.reading.sandbox_server", "local.embedding", "local.recognition"
 WORK = {
     "read": _READ,
     "read pdf": _READ._replace(parsers=Parsers.PDF),

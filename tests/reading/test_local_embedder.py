@@ -11,11 +11,11 @@ from operator import mul
 
 import pytest
 
+from local.models import DIMENSIONS, LocalEmbedder
 from shared.errors import Unavailable
-from shared.reading.local_models import DIMENSIONS, LocalEmbedder
 from tests.reading.test_sandbox import children, server, wait_for_readers
 
-_MODELS = "shared.reading.embedding"
+_MODELS = "local.embedding"
 
 
 def kill_readers_until(is_done: Callable[[], bool]) -> None:

@@ -13,9 +13,9 @@ import pypdfium2
 import pytest
 from PIL import Image
 
+from local.models import MAX_SCAN_MEMORY_BYTES, LocalRecognition
 from shared.reading import UnreadableError
 from shared.reading.limits import ReadLimitError
-from shared.reading.local_models import MAX_SCAN_MEMORY_BYTES, LocalRecognition
 from shared.reading.readers import read_document
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from tests.kinds import one_in
@@ -79,9 +79,9 @@ async def test_a_document_of_too_many_scanned_pages_is_refused_before_any_is_rea
 async def test_a_process_killed_in_mid_page_is_that_files_fault_and_the_next_is_read() -> None:
     recognition = LocalRecognition()
     assert (await recognition.read(saved(Image.new("L", (60, 80), 255), "PNG")))[0].text == ""  # the server runs
-    await asyncio.to_thread(wait_for_readers, some=False, models="shared.reading.recognition")
+    await asyncio.to_thread(wait_for_readers, some=False, models="local.recognition")
     reading = asyncio.create_task(recognition.read(saved(picture(), "PNG")))
-    readers = await asyncio.to_thread(wait_for_readers, some=True, models="shared.reading.recognition")
+    readers = await asyncio.to_thread(wait_for_readers, some=True, models="local.recognition")
     os.kill(readers[0], signal.SIGKILL)
     with pytest.raises(ReadLimitError, match="takes too much memory to read, or is damaged"):
         await reading
@@ -93,7 +93,7 @@ async def test_a_page_that_takes_too_long_is_given_up_and_its_process_ended() ->
     sandbox = Sandbox(readers=1, memory=MAX_SCAN_MEMORY_BYTES, seconds=0.001)
     with pytest.raises(ReadLimitError, match="takes too long to read"):
         await sandbox.recognize(saved(picture(), "PNG"), ())
-    await asyncio.to_thread(wait_for_readers, some=False, models="shared.reading.recognition")
+    await asyncio.to_thread(wait_for_readers, some=False, models="local.recognition")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def refuse(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo"):
         raise SystemExit(f"a network is asked for: {arguments}")
 sys.addaudithook(refuse)
-from shared.reading.recognition import load, recognize
+from local.recognition import load, recognize
 load()
 print(recognize(sys.stdin.buffer.read(), ())[0].text)
 """
