@@ -9,6 +9,9 @@ or in another process.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+UNREADABLE_LETTERS = "pages with unreadable letters"
+"""What is left out of pages whose fonts do not say which letters they show: text recognition reads them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -7,15 +7,16 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 
 from shared.reading.limits import ReadLimits
+from shared.reading.markdown import FRONT_MATTER
 from shared.reading.office_parts import read_part, related
 from shared.reading.packages import package, parse_xml
 from shared.retrieval import day_in
 
 _LONGEST_HEAD = 64 * 1024
 """Bytes of a text in which its date is looked for."""
-_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _ENTRY = re.compile(r"""^([\w-]{4,20})[ \t]*[:=][ \t]*["']?([0-9][0-9-]{9})""", re.MULTILINE)
 _KEYS = ("last_updated", "last_modified", "lastmod", "updated", "modified", "date")
 """Entries of the front matter of Jekyll, Hugo, Docusaurus and others, the best first."""
@@ -42,9 +43,7 @@ def date_of(data: bytes, suffix: str, limits: ReadLimits) -> str:
 
 
 def _pdf(data: bytes, _limits: ReadLimits) -> Iterable[str]:
-    from shared.reading.pdf import times_of_pdf
-
-    return times_of_pdf(data)
+    return import_module("shared.reading.pdf").times_of_pdf(data)  # which reads what is attached, of any format
 
 
 def _office(data: bytes, limits: ReadLimits) -> Iterator[str]:
@@ -97,7 +96,7 @@ def _html(data: bytes, _limits: ReadLimits) -> Iterator[str]:
 
 
 def _markdown(data: bytes, _limits: ReadLimits) -> Iterator[str]:
-    front = _FRONT_MATTER.match(data[:_LONGEST_HEAD].decode("utf-8", "replace"))
+    front = FRONT_MATTER.match(data[:_LONGEST_HEAD].decode("utf-8", "replace"))
     found = {key.lower().replace("-", "_"): value for key, value in _ENTRY.findall(front[2])} if front else {}
     return (found.get(key, "") for key in _KEYS)
 

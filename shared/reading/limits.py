@@ -42,6 +42,8 @@ class ReadLimits:
     """Cells of a table or workbook, empty ones between others included."""
     parts: int
     """Parts of an Office document, book or e-mail, such as texts, pictures and attachments."""
+    depth: int = 5
+    """Files within one another that are read; one that is deeper is named."""
 
 
 UPLOAD_LIMITS = ReadLimits(

@@ -12,16 +12,14 @@ from pathlib import PurePath
 from typing import cast
 
 from shared.reading import Page, UnreadableError
-from shared.reading.limits import DOCUMENT_LIMITS, ReadLimitError, ReadLimits, check_limit
+from shared.reading.attachments import read_attached
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.markup import html_to_markdown
 from shared.reading.packages import MARKUP
 from shared.reading.plain_text import clean, decode
-from shared.reading.readers import READERS, read_all_pages
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_SUFFIX = ".eml"
-_DEEPEST_MAIL = 5
-"""E-mails that are attached to one another and read; one that is deeper is named."""
 _DEEPEST_PART = 50
 """Parts within one another. Real e-mails have four."""
 _LONGEST_NAME = 200
@@ -95,29 +93,17 @@ class _Mail:
     def _attachment(self, part: Message, name: str, mails: int) -> Iterator[str]:
         is_mail = part.get_content_type() == "message/rfc822"
         suffix = _MAIL_SUFFIX if is_mail else PurePath(name).suffix.lower()
-        if suffix == _MAIL_SUFFIX and mails == _DEEPEST_MAIL:
-            yield self._not_read(name, f"an e-mail in {mails} others")
+        if suffix == _MAIL_SUFFIX and mails == self._limits.depth:
+            self.left_out.append(f"attachment {name}")
+            yield f"Attachment, not read: {name} (it is in too many others)"
         elif suffix == _MAIL_SUFFIX:
             yield f"## Attachment: {name}"
             inner = next(iter(_payload(part)), None)
             yield from self.mail(inner or message_from_bytes(_bytes(part), policy=policy.compat32), mails + 1)
-        elif suffix in READERS:
-            try:
-                pages = read_all_pages(_bytes(part), suffix, limits=self._limits)
-            except ReadLimitError:
-                raise
-            except UnreadableError as unreadable:
-                yield self._not_read(name, str(unreadable))
-            else:
-                texts = [page.text for page in pages if page.text]
-                yield f"## Attachment: {name}" if texts else self._not_read(name, "holds no text")
-                yield from texts
         else:
-            yield self._not_read(name)
-
-    def _not_read(self, name: str, why: str = "") -> str:
-        self.left_out.append(f"attachment {name}")
-        return f"Attachment, not read: {name} ({why})" if why else f"Attachment, not read: {name}"
+            text, left_out = read_attached(name, _bytes(part), self._limits)
+            self.left_out += left_out
+            yield text
 
     def _counted(self, text: str) -> str:
         """The text, after a check of all text so far: attachments must not fill the memory together."""

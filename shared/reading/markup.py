@@ -17,30 +17,16 @@ from markdownify import MarkdownConverter
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.packages import MARKUP, TAGS, package, parse_xml
-from shared.reading.plain_text import decode
+from shared.reading.plain_text import decode, shifted
 
 _NOT_CONTENT = [
-    "head",
-    "script",
-    "style",
-    "noscript",
-    "template",
-    "nav",
-    "svg",
-    "iframe",
-    "object",
-    "button",
-    "col",
-    "rp",
-    "rt",
+    *("head", "script", "style", "noscript", "template", "nav", "svg", "iframe", "object", "button", "col", "rp", "rt")
 ]
 _PLAIN = ["a", "img", "b", "strong", "em", "i", "u", "s", "del", "code", "kbd", "samp"]
 """Tags of which only the text is kept: a link as `[text](url)` would look like a citation in an answer."""
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([\w.:-]{1,40})""")
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*>")
-_RAISED = re.compile(r"(?!(?:st|nd|rd|th|[eè]|er|r?e|[eè]me|[oa]s?|tm|sm)$)[\w+−-]", re.IGNORECASE)
-"""How raised text begins that is no ending, as `th` in `4th` is."""
 _LONGEST_REPEATED = 200
 """Characters of a merged cell that are repeated in each of its rows and columns."""
 _WIDEST = 1_000
@@ -149,23 +135,18 @@ class _Converter(MarkdownConverter):
     """Keeps apart what is shown apart: digits that are raised or lowered, and bars in cells."""
 
     def convert_sup(self, el: Tag, text: str, **_: object) -> str:
-        """Write 10⁶ as `10^6`, and 4ᵗʰ as `4th`."""
-        return f"^{text}" if _RAISED.match(text) and _before(el).isalnum() else text
+        """Write raised text."""
+        return shifted(text, str(el.find_previous(string=True) or ""), is_raised=True)
 
     def convert_sub(self, el: Tag, text: str, **_: object) -> str:
-        """Write `_` behind a digit; CO₂ is `CO2`."""
-        return f"_{text}" if text[:1].isalnum() and _before(el).isdigit() else text
+        """Write lowered text."""
+        return shifted(text, str(el.find_previous(string=True) or ""), is_raised=False)
 
     def convert_td(self, _el: Tag, text: str, **_: object) -> str:
         """Write a cell of one column."""
         return f" {' '.join(text.split()).replace('|', r'\|')} |"
 
     convert_th = convert_td
-
-
-def _before(element: Tag) -> str:
-    """The character before an element."""
-    return str(element.find_previous(string=True) or "")[-1:]
 
 
 def _lay_out(table: Tag, soup: BeautifulSoup, limit: int) -> int:

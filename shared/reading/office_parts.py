@@ -75,9 +75,11 @@ def comments_of(xml: bytes) -> Iterator[tuple[str, str]]:
 
 
 def chart_text(xml: bytes, limits: ReadLimits) -> str:
-    """The title of a chart, and its values as a table: a row for each category, a column for each series."""
+    """The titles of a chart and of its axes, and its values: a row for each category, a column for each series."""
     chart = parse_xml(xml)
-    title = "".join(text.text or "" for text in chart.iterfind("{*}chart/{*}title//{*}t"))
+    of_axes = chart.iterfind("{*}chart/{*}plotArea/*/{*}title")
+    shown = chain(chart.iterfind("{*}chart/{*}title"), of_axes)
+    titles = ("".join(text.text or "" for text in title.iterfind(".//{*}t")).strip() for title in shown)
     categories: dict[int, str] = {}
     columns: list[tuple[str, dict[int, str]]] = []
     for series in chart.iterfind("{*}chart/{*}plotArea/*/{*}ser"):
@@ -89,7 +91,7 @@ def chart_text(xml: bytes, limits: ReadLimits) -> str:
     check_limit(len(places) * len(columns), limits.cells, "values of charts")
     head = ["", *(name for name, _ in columns)]
     rows = ([categories.get(place, ""), *(values.get(place, "") for _, values in columns)] for place in places)
-    return "\n\n".join(filter(None, (title.strip(), markdown_table([head, *rows]) if places else "")))
+    return "\n\n".join(filter(None, (*titles, markdown_table([head, *rows]) if places else "")))
 
 
 def _points(series: Element, *kinds: str) -> Iterator[tuple[int, str]]:

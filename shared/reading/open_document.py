@@ -15,6 +15,7 @@ from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.numbering import Numbering
 from shared.reading.office_parts import equation_text
 from shared.reading.packages import check_markup, local_name, package, parse_xml
+from shared.reading.plain_text import shifted
 from shared.reading.tables import markdown_table, repeat_merged, sheet_text
 
 _CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
@@ -75,6 +76,13 @@ class _OpenDocument:
             for style in self.content.iterfind("{*}automatic-styles/{*}style")
             if _value(style, "parent-style-name") == _TITLE
         } | {_TITLE}
+        self._shifted = {
+            _value(style, "name"): not place.startswith(("sub", "-"))
+            for style in self.content.iterfind("{*}automatic-styles/{*}style")
+            for properties in style
+            if (place := _value(properties, "text-position"))
+        }
+        """Styles of raised and of lowered text: whether it is raised."""
         self._numbering = Numbering()
         for level in parse_xml(parts.read(_STYLES)).iter() if _STYLES in names else ():
             if local_name(level) == "outline-level-style":
@@ -187,6 +195,8 @@ class _OpenDocument:
                     found.append(f" ({self._comment(child)}) ")
                 case "object":
                     found += self._equation(child)
+                case "span" if (style := _value(child, "style-name")) in self._shifted:
+                    found.append(shifted(self._text(child), "".join(found), is_raised=self._shifted[style]))
                 case name if name not in _LEFT_OUT and name not in ("text-box", "table"):
                     found.append(self._text(child))
                 case _:

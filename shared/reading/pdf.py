@@ -1,22 +1,23 @@
 """PDF to pages of text, and pages as images, by PDFium."""
 
-import ctypes
 import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
-from shared.reading import Page, UnreadableError
+from shared.reading import UNREADABLE_LETTERS, Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+from shared.reading.pdf_forms import read_attachments, typed_onto, xfa_form
 from shared.reading.pdf_layout import Line, layout, lines_of
 from shared.reading.pdf_rules import ruling_lines
 from shared.reading.pdf_tables import find_tables
 from shared.reading.pdf_words import Word
+from shared.reading.plain_text import shifted
 
 MAX_IMAGE_SIDE = 1500
 """Pixels of the longer side of a page image: small print is legible, and models scale larger images down."""
@@ -33,6 +34,15 @@ _ANGLES_SAMPLED = 200
 _NEARLY_ALL = 0.8
 """Share of a page's text in the same direction from which it is the direction of the page."""
 
+_UNREADABLE = 0xFFFD
+"""Code of a character of which the file does not say which letter it is."""
+_FEW = 0.05
+"""Share of such characters up to which a page is read."""
+_SMALL = 0.85
+"""Height of raised or lowered digits, at most, as a share of that of the character before."""
+_SHIFTED = 0.08
+"""How much higher, or lower, they are at least, as a share of that height."""
+
 type _Place = Callable[[float, float], tuple[float, float]]
 
 
@@ -41,40 +51,27 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     lines: list[list[Line]] = []
     blank: list[bool] = []
     typed: list[list[str]] = []
+    left_out: list[tuple[str, ...]] = []
     characters = 0
     with _opened(data) as document:
+        attached = read_attachments(document, limits)
+        if form := xfa_form(document, limits):
+            return [form, *attached]
         document.init_forms()
         check_limit(len(document), limits.pages, "pages")
         for index in range(len(document)):
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 characters += text_page.count_chars()
                 check_limit(characters, limits.pdf_characters, "characters")
-                lines.append(_lines(page, text_page))
+                found, unreadable = _lines(page, text_page)
+                lines.append(found)
                 blank.append(raw.FPDFPage_CountObjects(page) == 0)
-                typed.append([*_typed_onto(page)])
+                typed.append([*typed_onto(page)])
+                left_out.append(unreadable)
     texts = ("\n\n".join(filter(None, (text, *added))) for text, added in zip(layout(lines), typed, strict=True))
-    return [Page(text, number, is_blank=blank[number - 1]) for number, text in enumerate(texts, start=1)]
-
-
-def _typed_onto(page: PdfPage) -> Iterator[str]:
-    """The notes on a page, and the values of its form fields, each with the name of the field."""
-    for index in range(raw.FPDFPage_GetAnnotCount(page)):
-        note = raw.FPDFPage_GetAnnot(page, index)
-        kind = raw.FPDFAnnot_GetSubtype(note)
-        if kind == raw.FPDF_ANNOT_WIDGET and page.formenv:
-            value = _text_of(raw.FPDFAnnot_GetFormFieldValue, page.formenv, note)
-            if value not in ("", "Off"):
-                yield f"{_text_of(raw.FPDFAnnot_GetFormFieldName, page.formenv, note)}: {value}"
-        elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
-            yield _text_of(raw.FPDFAnnot_GetStringValue, note, b"Contents")
-        raw.FPDFPage_CloseAnnot(note)
-
-
-def _text_of(get: Callable[..., int], *of: object) -> str:
-    size = get(*of, None, 0)
-    text = ctypes.create_string_buffer(size)
-    get(*of, ctypes.cast(text, ctypes.POINTER(ctypes.c_ushort)), size)
-    return text.raw[:size].decode("utf-16-le", "replace").rstrip("\0").strip()
+    read = enumerate(zip(texts, blank, left_out, strict=True), start=1)
+    pages = [Page(text, number, is_blank=is_blank, left_out=what) for number, (text, is_blank, what) in read]
+    return [*pages, *attached]
 
 
 def times_of_pdf(data: bytes) -> list[str]:
@@ -132,8 +129,11 @@ def _to_jpeg(page: PdfPage) -> bytes:
     return file.getvalue()
 
 
-def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
-    """The visible lines of a page, in the order of the file, with a line for each row of a table."""
+def _lines(page: PdfPage, text_page: PdfTextPage) -> tuple[list[Line], tuple[str, ...]]:
+    """The visible lines of a page, in the order of the file, with a line for each row of a table; and what is not read.
+
+    Fonts may have letters without a meaning: words of such are left out.
+    """
     left, bottom, right, top = page.get_mediabox()
     quarters = _quarter_turns(text_page)
 
@@ -141,8 +141,17 @@ def _lines(page: PdfPage, text_page: PdfTextPage) -> list[Line]:
         """Where a point is once the text runs from left to right: a page may be shown turned."""
         return ((x - left, y - bottom), (y - bottom, right - x), (right - x, top - y), (top - y, x - left))[quarters]
 
-    lines = [[_word(text_page, characters, place) for characters in _words(run)] for run in _runs(text_page)]
-    return lines_of(find_tables(lines, *ruling_lines(page, place)), right - left if quarters % 2 else top - bottom)
+    words = [_words(run) for run in _runs(text_page)]
+    codes = Counter(code == _UNREADABLE for word in chain.from_iterable(words) for _, code in word)
+    what: tuple[str, ...] = ()
+    if codes[True]:
+        words = [[word for word in run if all(code != _UNREADABLE for _, code in word)] for run in words]
+        what = (UNREADABLE_LETTERS if codes[True] > _FEW * codes.total() else "single unreadable letters",)
+    if codes[True] > codes[False]:
+        words = []
+    lines = [[_word(text_page, characters, place) for characters in run] for run in words]
+    height = right - left if quarters % 2 else top - bottom
+    return lines_of(find_tables(lines, *ruling_lines(page, place)), height), what
 
 
 def _quarter_turns(text_page: PdfTextPage) -> int:
@@ -163,6 +172,8 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
         code = raw.FPDFText_GetUnicode(text_page, index)
         if code == _HYPHEN:
             run.append((index, ord("-")))
+        elif code == _UNREADABLE or raw.FPDFText_HasUnicodeMapError(text_page, index) == 1:
+            run.append((index, _UNREADABLE))
         elif code not in (ord("\r"), ord("\n")):
             run.append((index, code))
             continue
@@ -178,7 +189,7 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 
 
 def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], place: _Place) -> Word:
-    units = "".join(chr(code) for _, code in characters)
+    units = chr(characters[0][1]) + "".join(_with_mark(text_page, *pair) for pair in pairwise(characters))
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
     corners = [place(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
     return Word(
@@ -188,3 +199,17 @@ def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], place: _Pla
         min(y for _, y in corners),
         max(y for _, y in corners),
     )
+
+
+def _with_mark(text_page: PdfTextPage, before: tuple[int, int], this: tuple[int, int]) -> str:
+    """A character; a raised digit is behind `^`, as in 10^6, and a lowered one that follows a digit behind `_`."""
+    (place, earlier), (index, code) = before, this
+    shown = chr(code)
+    if not (shown.isdigit() and chr(earlier).isalnum()):
+        return shown
+    _, low, _, high = text_page.get_charbox(place, loose=True)
+    _, bottom, _, top = text_page.get_charbox(index, loose=True)
+    if top - bottom > _SMALL * (high - low):
+        return shown
+    shift = (bottom - low) / max(high - low, 1)
+    return shifted(shown, chr(earlier), is_raised=shift > 0) if abs(shift) > _SHIFTED else shown

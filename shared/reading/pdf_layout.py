@@ -6,7 +6,7 @@ continues, also across columns and pages. A sentence across two pages is put on 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import replace
 from dataclasses import dataclass
 from functools import reduce
@@ -90,6 +90,13 @@ _LONGEST_END = 8
 """Maximum length of the end of a sentence (a full stop with brackets and quotation marks after it), in characters."""
 _TEXT_END = re.compile(rf"{_SENTENCE_MARK}$")
 _HYPHENATED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_COMPOUND = re.compile(r"[^\W_]+-[^\W\d_]+")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_LONGEST_WORD = 50
+"""Characters before a hyphen that are looked at."""
+_BEFORE_HYPHEN = re.compile(r"\b([^\W_]+)-$")
+_STAYS = re.compile(r"\w|[A-Z\d]+|(?:well|self|non|half|all|cross|high|low|long|short|full|part|so)", re.ASCII)
+"""What stands before a hyphen of the author's, not of a word that was divided."""
 _LINKING_WORD = re.compile(r"(und|oder|bzw\.|sowie|bis|and|or|to)\b")
 """Words after a hyphen at the end of a line that show that the hyphen must be kept, as in 'Zahn- und Augenarzt'."""
 
@@ -131,9 +138,10 @@ def layout(pages: Sequence[Sequence[Line]]) -> list[str]:
     bodies = [_join_rows(page) for page in _without_running_lines(pages)]
     _repeat_heads(bodies)
     body_height = _most_common_height(line for page in bodies for line in page)
-    laid_out = [_paragraphs(page) for page in bodies]
+    compounds = {word.lower() for page in bodies for line in page for word in _COMPOUND.findall(line.text)}
+    laid_out = [_paragraphs(page, compounds) for page in bodies]
     for page, following in pairwise(laid_out):
-        _finish_sentence(page, following)
+        _finish_sentence(page, following, compounds)
     return [_page_text(page, body_height) for page in laid_out]
 
 
@@ -223,7 +231,7 @@ def _most_common_height(lines: Iterable[Line]) -> float:
     return max(counts, key=lambda height: counts[height], default=0)
 
 
-def _paragraphs(lines: Sequence[Line]) -> list[_Paragraph]:
+def _paragraphs(lines: Sequence[Line], compounds: Collection[str]) -> list[_Paragraph]:
     gaps = [before.bottom - line.top for before, line in pairwise(lines) if line.bottom < before.bottom]
     usual_gap = min(median(gaps), _WIDEST_SPACING * median(line.height for line in lines)) if gaps else 0.0
     paragraphs: list[_Paragraph] = []
@@ -231,7 +239,7 @@ def _paragraphs(lines: Sequence[Line]) -> list[_Paragraph]:
         current = paragraphs[-1] if paragraphs else None
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
         if current and _continues(current, line, around, usual_gap):
-            current.text = _joined(current.text, line.text)
+            current.text = _joined(current.text, line.text, compounds)
             current.last = line
         else:
             paragraphs.append(_Paragraph(line.text, last=line, first=line))
@@ -269,18 +277,23 @@ def _same_size(one: Line, other: Line) -> bool:
     return abs(one.height - other.height) <= _SAME_SIZE * max(one.height, other.height)
 
 
-def _joined(text: str, following: str) -> str:
-    """Join two lines of a paragraph; join a word that was hyphenated at the line break."""
+def _joined(text: str, following: str, compounds: Collection[str]) -> str:
+    """Join two lines of a paragraph; join a word that was hyphenated at the line break.
+
+    The hyphen stays in a word that the document has elsewhere with its hyphen, and behind some beginnings.
+    """
     if not _HYPHENATED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
         return f"{text} {following}"
-    return (text[:-1] if following[:1].islower() else text) + following
+    before, after = _BEFORE_HYPHEN.search(text[-_LONGEST_WORD:]), _FIRST_WORD.match(following)
+    stays = before and after and (_STAYS.fullmatch(before[1]) or f"{before[0]}{after[0]}".lower() in compounds)
+    return (text[:-1] if following[:1].islower() and not stays else text) + following
 
 
 def _ends_sentence(text: str) -> bool:
     return bool(_TEXT_END.search(text[-_LONGEST_END:]))
 
 
-def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> None:
+def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph], compounds: Collection[str]) -> None:
     """Complete the last sentence of `page` with its rest, moved from the beginning of the following page."""
     if not page or not following or _ends_sentence(page[-1].text):
         return
@@ -289,7 +302,7 @@ def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph]) -> Non
         return
     end = _SENTENCE_END.search(rest.text)
     cut = end.end() if end else len(rest.text)
-    last.text = _joined(last.text, rest.text[:cut])
+    last.text = _joined(last.text, rest.text[:cut], compounds)
     rest.text = rest.text[cut:].lstrip()
     if not rest.text:
         del following[0]
@@ -308,11 +321,13 @@ def _page_text(paragraphs: Sequence[_Paragraph], body_height: float) -> str:
 
 
 def _table(rows: list[list[str]]) -> str:
-    """Write rows as a Markdown table.
+    """Write rows as a Markdown table, below those of its first rows that are titles: they have one text alone.
 
     The first row is the header only if it has one cell less than the others (an empty corner) or there are at least
     three columns.
     """
+    if len(rows) > _DEEPEST_HEAD and len(rows[0]) >= _HEADED_COLUMNS and rows[0][0] and not any(rows[0][1:]):
+        return f"{rows[0][0]}\n\n{_table(rows[1:])}"
     head, *others = rows
     width = max((len(row) for row in others), default=0)
     even = others and all(len(row) == width for row in others)

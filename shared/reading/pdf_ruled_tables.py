@@ -93,7 +93,7 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
     boxes: list[Word] = []
     for number, cells in enumerate(kept):
         row = rows_with_text[number]
-        for part in _parts(cells, texts, only=len(kept) <= pdf_words.FEWEST_ROWS):
+        for part in _parts(cells, texts, is_sure=len(kept) <= pdf_words.FEWEST_ROWS):
             shown = (_is_shown(kept, number, column, part.get(cell, "")) for column, cell in enumerate(cells))
             rows.append(tuple(part.get(cell, "") if show else "" for cell, show in zip(cells, shown, strict=True)))
             boxes.append(Word("", grid.columns[0], grid.columns[-1], grid.rows[row + 1], grid.rows[row]))
@@ -169,11 +169,16 @@ def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str)
     return is_first or (is_repeated and (begins or not is_figure(text)))
 
 
-def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, only: bool) -> list[dict[_Cell, str]]:
-    """The rows in one row of a grid: several if only the columns are ruled, and its lines are side by side."""
+def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, is_sure: bool) -> list[dict[_Cell, str]]:
+    """The rows in one row of a grid, whose lines are side by side: a line may be ruled below every few rows only.
+
+    It is sure where only the columns are ruled. Elsewhere a column of figures, one a line, shows it.
+    """
     lines = {cell: texts.get(cell, []) for cell in cells}
-    starts = _row_starts([pieces for pieces in lines.values() if pieces]) if only else []
-    if len(starts) < pdf_words.FEWEST_ROWS:
+    starts = _row_starts([pieces for pieces in lines.values() if pieces])
+    full = [pieces for pieces in lines.values() if len(pieces) == len(starts)]
+    has_figures = any(all(is_figure(piece.text) for piece in pieces) for pieces in full)
+    if len(starts) < pdf_words.FEWEST_ROWS or not (is_sure or has_figures):
         return [{cell: joined_text(piece.text for piece in pieces) for cell, pieces in lines.items()}]
     parts: list[dict[_Cell, str]] = [{} for _ in starts]
     for cell, pieces in lines.items():

@@ -35,6 +35,9 @@ _ODD = re.compile(
 _ONLY_IN = dict.fromkeys("ąĄ", ("pl", "lt")) | dict.fromkeys("ľĽ", ("sk",)) | dict.fromkeys("ðÐþÞ", ("is",))
 """Letters that few languages have, and that others get in a wrong encoding."""
 
+_RAISED = re.compile(r"(?!(?:st|nd|rd|th|[eè]|er|r?e|[eè]me|[oa]s?|tm|sm)$)[\w+−-]", re.IGNORECASE)
+"""How raised text begins that is no ending, as `th` in `4th` is."""
+
 _RTF_START = b"{\\rtf"
 _RTF_CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
 _RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
@@ -60,6 +63,19 @@ _NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]{100,}")
 """May have so many combining marks in a row that sorting them, as NFC does, takes quadratic time."""
 _MAX_COMBINING_MARKS = 30
 """Combining marks in a row. Source: UAX #15, Stream-Safe Text Format: no language needs more."""
+
+
+def shifted(text: str, before: str, *, is_raised: bool) -> str:
+    """Text that is raised or lowered, kept apart from the number before it: 10⁶ is `10^6`, 4ᵗʰ `4th`, and CO₂ `CO2`.
+
+    Args:
+        text: The text.
+        before: What stands before it.
+        is_raised: Whether it is raised.
+    """
+    if is_raised:
+        return f"^{text}" if _RAISED.match(text) and before[-1:].isalnum() else text
+    return f"_{text}" if text[:1].isalnum() and before[-1:].isdigit() else text
 
 
 def decode(data: bytes, declared: str | None = None) -> str:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from shared.reading import NoTextError, Page, ReadDocument, UnreadableError
+from shared.reading import UNREADABLE_LETTERS, NoTextError, Page, ReadDocument, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
+from shared.reading.markdown import shown_asciidoc, shown_markdown, shown_rst
 from shared.reading.plain_text import clean, decode
 from shared.reading.tables import read_delimited
 
@@ -116,7 +117,9 @@ async def read_document(
     except NoTextError:
         if suffix != ".pdf" or recognition:
             raise
-        raise UnreadableError(f"holds no text; a scan needs text recognition (OCR): {_SETTING}") from None
+        is_odd = any(UNREADABLE_LETTERS in page.left_out for page in pages)
+        what = "no letters that can be read" if is_odd else "no text"
+        raise UnreadableError(f"holds {what}; a scan needs text recognition (OCR): {_SETTING}") from None
 
 
 def read_pages(
@@ -206,17 +209,18 @@ async def _read_image(data: bytes, suffix: str, recognition: TextRecognition | N
 
 async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecognition) -> list[Page]:
     """The pages of a PDF; those that show something and have no text are read by text recognition."""
-    read = [page for page in pages if page.text]
-    scanned = [page.number for page in pages if page.number and not (page.is_blank or page.text)]
+    unread = [page for page in pages if UNREADABLE_LETTERS in page.left_out or not (page.is_blank or page.text)]
+    read = [page for page in pages if page.text and page not in unread]
+    scanned = [page.number for page in unread if page.number]
     if not scanned:
         return read
     try:
         recognized = _cleaned(await recognition.read(data, scanned))
     except UnreadableError:
-        if read:  # the pages with text are worth keeping
+        if any(page.text for page in pages):  # they are worth keeping
             return pages
         raise
-    return sorted((*read, *recognized), key=lambda page: page.number or 0)
+    return sorted((*read, *recognized), key=lambda page: (page.number is None, page.number or 0))
 
 
 def _left_out(pages: Iterable[Page]) -> str:
@@ -236,9 +240,12 @@ def ranges(numbers: Iterable[int], between: str = ", ") -> str:
     return between.join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
-def _read_text(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:
+def _read_text(
+    data: bytes, charset: str | None, limits: ReadLimits, shown: Callable[[str], str | Page] = Page
+) -> list[Page]:
     check_limit(len(data), _MAX_CHARACTER_BYTES * limits.characters, "bytes of text")
-    return [Page(decode(data, charset))]
+    found = shown(decode(data, charset).replace("\r\n", "\n"))
+    return [Page(found) if isinstance(found, str) else found]
 
 
 def _read_notebook(data: bytes, charset: str | None, limits: ReadLimits) -> list[Page]:
@@ -265,9 +272,11 @@ def _late(module: str, function: str) -> _ReadFormat:
 
 READERS: dict[str, _ReadFormat] = {
     ".pdf": _late("pdf", "read_pdf"),
-    **dict.fromkeys((".md", ".markdown"), _read_text),
+    **dict.fromkeys((".md", ".markdown"), partial(_read_text, shown=shown_markdown)),
     **dict.fromkeys((".html", ".htm"), _late("markup", "read_html")),
     **dict.fromkeys((".txt", *PLAIN_FORMATS), _read_text),
+    ".rst": partial(_read_text, shown=shown_rst),
+    ".adoc": partial(_read_text, shown=shown_asciidoc),
     ".docx": _late("word", "read_docx"),
     **dict.fromkeys((".pptx", ".pptm"), _late("slides", "read_slides")),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), _late("workbooks", "read_workbook")),

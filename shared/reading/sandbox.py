@@ -29,6 +29,8 @@ from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 from shared.reading.sandbox_processes import KeptReaders, serve_once
 
 _ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
+_ATTACHED = b"/EmbeddedFile"
+"""What is in a PDF that has files attached."""
 PLAIN_TEXT = frozenset({".markdown", ".md", ".txt"})
 """Formats that no parser reads: their bytes are decoded."""
 
@@ -90,6 +92,8 @@ class Sandbox:
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
         work = messages.READS.get(suffix, "read")
+        if suffix == ".pdf" and _ATTACHED in data:  # of any format
+            work = "read"
         return await self._run(list[Page], work, data, suffix, charset, self._limits, kept=kept)
 
     @property

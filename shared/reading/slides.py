@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
+from xml.etree.ElementTree import Element
 
 from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
@@ -13,9 +14,11 @@ from pptx.table import Table
 from pptx.text.text import TextFrame
 
 from shared.reading import Page
+from shared.reading.attachments import EMBEDDED, read_embedded
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.office_parts import chart_text, comments_of
 from shared.reading.packages import check_markup, package, texts_of
+from shared.reading.plain_text import shifted
 from shared.reading.tables import markdown_table, repeat_merged
 
 _TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}
@@ -41,12 +44,30 @@ def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]
         check_markup(parts, limits.xml_bytes, limits.xml_tags)
     slides = Presentation(BytesIO(data)).slides
     check_limit(len(slides), limits.pages, "slides")
-    return [
-        Page("", number, left_out=("hidden slides",))
-        if slide.element.get("show") == "0"
-        else Page("\n\n".join(filter(None, _slide_texts(slide, limits))), number)
-        for number, slide in enumerate(slides, start=1)
-    ]
+    return [_page(slide, number, limits) for number, slide in enumerate(slides, start=1)]
+
+
+def _page(slide: Slide, number: int, limits: ReadLimits) -> Page:
+    if slide.element.get("show") == "0":
+        return Page("", number, left_out=("hidden slides",))
+    for paragraph in slide.element.iter("{*}p"):
+        _keep_apart(paragraph)
+    relations = (one for one in slide.part.rels.values() if one.reltype.endswith(EMBEDDED) and not one.is_external)
+    parts = (one.target_part for one in relations)
+    attached, left_out = read_embedded(((part.partname, part.blob) for part in parts), limits)
+    return Page("\n\n".join(filter(None, (*_slide_texts(slide, limits), attached))), number, left_out=left_out)
+
+
+def _keep_apart(paragraph: Element) -> None:
+    """Keep raised and lowered text apart from the text before it."""
+    before = ""
+    for run in paragraph:
+        properties, text = run.find("{*}rPr"), run.find("{*}t")
+        if text is not None and text.text:
+            place = properties.get("baseline", "0") if properties is not None else "0"
+            if place.strip("0%"):
+                text.text = shifted(text.text, before, is_raised=not place.startswith("-"))
+            before = text.text
 
 
 def _slide_texts(slide: Slide, limits: ReadLimits) -> Iterator[str]:

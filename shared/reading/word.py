@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import mammoth
 
 from shared.reading import Page
+from shared.reading.attachments import read_related
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits
 from shared.reading.markup import html_to_markdown
 from shared.reading.numbering import Numbering
@@ -35,6 +36,8 @@ _WRAPPERS = ("bdo", "dir", "fldSimple", "ruby", "rubyBase", "smartTag")
 """Elements in whose place stands what is in them."""
 _INSTEAD = {"cr": "br", "ptab": "tab", "rt": "del"}
 """Elements that mammoth does not know, each with one that it takes in the same way: it leaves out what is deleted."""
+_PAGE_NUMBER = re.compile(r"(?:\W*[^\W\d]{0,6}\W*\d*){0,2}\W*")
+"""What counts pages in headers and footers, such as `Page 3 of 7`, or nothing."""
 _KINDS = {"decimal": "1", "upperLetter": "A", "lowerLetter": "a", "upperRoman": "I", "lowerRoman": "i"}
 _MARK = "\ue000{}\ue001"
 """A mark in the place of a chart, until the document is Markdown."""
@@ -48,12 +51,14 @@ def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
         check_markup(parts, limits.markup_bytes, limits.tags)
         document = _WordDocument(parts, limits)
         written = document.written()
+        attached, left_out = read_related(parts, document.related, limits)
+        around = [*document.running_lines(), attached]
     without_images = mammoth.images.img_element(lambda _: {})
     converted = mammoth.convert_to_html(written, convert_image=without_images, style_map=_TITLE_STYLE)
     text = html_to_markdown(converted.value, limits.tags)
     for mark, embedded in document.embedded.items():
         text = text.replace(mark, f"\n\n{embedded}\n\n")
-    return [Page(text)]
+    return [Page("\n\n".join(filter(None, (text, *around))), left_out=left_out)]
 
 
 class _WordDocument:
@@ -64,7 +69,8 @@ class _WordDocument:
         """The texts of charts and other parts, by the mark that is in their place."""
         self._parts, self._limits = parts, limits
         self._name = next((one.name for one in related(parts, "") if one.kind == "officeDocument"), "word/document.xml")
-        self._related = related(parts, self._name)
+        self.related = related(parts, self._name)
+        """The parts that the document names."""
         self._numbering = Numbering()
         self._lists = self._read_lists()
         self._styles = dict(self._read_styles())
@@ -72,10 +78,10 @@ class _WordDocument:
 
     def written(self) -> BytesIO:
         """The document with all that mammoth leaves out as text, and without its pictures."""
-        texts = {one.name: self._parsed(one.name) for one in self._related if one.kind in ("footnotes", "endnotes")}
+        texts = {one.name: self._parsed(one.name) for one in self.related if one.kind in ("footnotes", "endnotes")}
         texts[self._name] = document = self._parsed(self._name)
         for root in texts.values():
-            self._show(root, {one.id: one for one in self._related if one.kind in _EMBEDDED and root is document})
+            self._show(root, {one.id: one for one in self.related if one.kind in _EMBEDDED and root is document})
         for paragraph in document.iter(f"{_WORD}p"):
             if number := self._number(paragraph):
                 paragraph.insert(1, _run(f"{number} "))  # behind its properties, which a numbered one has
@@ -89,12 +95,24 @@ class _WordDocument:
                     archive.writestr(part, self._parts.read(part))
         return file
 
+    def running_lines(self) -> dict[str, None]:
+        """The headers and footers, each once, without those that only number the pages."""
+        found: dict[str, None] = {}
+        for one in self.related:
+            if one.kind in ("header", "footer"):
+                root = self._parsed(one.name)
+                lines = ("".join(text.text or "" for text in line.iter(f"{_WORD}t")) for line in root.iter(f"{_WORD}p"))
+                text = " ".join(" ".join(lines).split())
+                if not _PAGE_NUMBER.fullmatch(text):
+                    found[f"{one.kind.title()}: {text}"] = None
+        return found
+
     def _parsed(self, name: str) -> ET.Element:
         return parse_xml(self._parts.read(name).replace(_STRICT, _WORD[1:-1].encode()))
 
     def _part(self, kind: str) -> ET.Element:
         """A part that the document names; an empty element where it names none."""
-        name = next((one.name for one in self._related if one.kind == kind), None)
+        name = next((one.name for one in self.related if one.kind == kind), None)
         return self._parsed(name) if name else ET.Element("none")
 
     def _show(self, parent: ET.Element, parts: Mapping[str, Related]) -> None:

@@ -14,10 +14,12 @@ from xml.parsers import expat
 import python_calamine as calamine
 
 from shared.reading import Page, UnreadableError
+from shared.reading.attachments import read_related
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.number_formats import format_code, plain_number, shown_number
 from shared.reading.office_parts import chart_text, comments_of, read_part, related
-from shared.reading.packages import OLE_FILE, check_markup, package, parse_xml
+from shared.reading.packages import OLE_FILE, check_markup, local_name, package, parse_xml, texts_of
+from shared.reading.plain_text import shifted
 from shared.reading.tables import repeat_merged, sheet_text
 
 type _Value = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
@@ -31,21 +33,27 @@ _CELLS = "cells"
 def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets are left out."""
     formats: dict[str, _Formats] = {}
-    around: dict[str, str] = {}
+    around: dict[str, tuple[str, tuple[str, ...]]] = {}
+    shown: dict[_Value, str] = {}
     if data.startswith(_ZIP_FILE):
         with package(data, limits) as parts:
             check_markup(parts, limits.sheet_bytes, None)
             formats = _formats_of_sheets(parts, limits)
             around = _texts_around(parts, limits)
+            shown = dict(_shifted_texts(parts, limits))
     try:
         with calamine.CalamineWorkbook.from_filelike(BytesIO(data)) as workbook:
-            return [
-                Page("\n\n".join(filter(None, (_sheet_text(workbook, sheet, formats, limits), around.get(sheet.name)))))
-                if sheet.visible == calamine.SheetVisibleEnum.Visible
-                else Page("", left_out=(f"hidden sheet {sheet.name}",))
-                for sheet in workbook.sheets_metadata
-                if sheet.typ in (calamine.SheetTypeEnum.WorkSheet, calamine.SheetTypeEnum.ChartSheet)
-            ]
+            pages: list[Page] = []
+            for sheet in workbook.sheets_metadata:
+                if sheet.typ not in (calamine.SheetTypeEnum.WorkSheet, calamine.SheetTypeEnum.ChartSheet):
+                    continue
+                if sheet.visible != calamine.SheetVisibleEnum.Visible:
+                    pages.append(Page("", left_out=(f"hidden sheet {sheet.name}",)))
+                    continue
+                text = _sheet_text(workbook, sheet, formats.get(sheet.name, {}), shown, limits)
+                more, left_out = around.get(sheet.name, ("", ()))
+                pages.append(Page("\n\n".join(filter(None, (text, more))), left_out=left_out))
+            return pages
     except calamine.CalamineError as fault:
         if isinstance(fault, calamine.PasswordError) or data.startswith(OLE_FILE):
             raise UnreadableError("is protected by a password, or damaged; save it without a password.") from None
@@ -53,15 +61,22 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
 
 
 def _sheet_text(
-    workbook: calamine.CalamineWorkbook, shown: calamine.SheetMetadata, formats: dict[str, _Formats], limits: ReadLimits
+    workbook: calamine.CalamineWorkbook,
+    found: calamine.SheetMetadata,
+    formats: _Formats,
+    shown: dict[_Value, str],
+    limits: ReadLimits,
 ) -> str:
-    if shown.typ != calamine.SheetTypeEnum.WorkSheet:
-        return f"## {shown.name}"
-    sheet, formats_of_cells = workbook.get_sheet_by_name(shown.name), formats.get(shown.name, {})
+    if found.typ != calamine.SheetTypeEnum.WorkSheet:
+        return f"## {found.name}"
+    sheet = workbook.get_sheet_by_name(found.name)
     check_limit(sheet.height * sheet.width, limits.cells, _CELLS)
     top, left = sheet.start or (0, 0)
     rows = [
-        [_cell_text(value, formats_of_cells.get((top + row, left + column))) for column, value in enumerate(values)]
+        [
+            shown.get(value) or _cell_text(value, formats.get((top + row, left + column)))
+            for column, value in enumerate(values)
+        ]
         for row, values in enumerate(sheet.to_python())
     ]
     inside = (
@@ -108,16 +123,38 @@ def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[tuple[Element, str]]:
                 yield sheet, names[identifier]
 
 
-def _texts_around(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, str]:
-    """The charts and comments of sheets, by the name of the sheet."""
-    found: dict[str, str] = {}
+def _shifted_texts(parts: zipfile.ZipFile, limits: ReadLimits) -> Iterator[tuple[_Value, str]]:
+    """Texts of cells with raised or lowered parts, each with how it is written."""
+    names = (one.filename for one in parts.infolist() if one.file_size <= limits.xml_bytes)
+    texts = (parts.read(name) for name in names if name.lower().startswith(("xl/sharedstrings", "xl/worksheets/sheet")))
+    items = (item for xml in texts if b"vertAlign" in xml for item in parse_xml(xml).iter())
+    for item in items:
+        if local_name(item) not in ("si", "is"):
+            continue
+        plain = written = ""
+        for run in item.iterfind("{*}r"):
+            text = "".join(part.text or "" for part in run.iterfind("{*}t"))
+            place = next((one.get("val", "") for one in run.iterfind("{*}rPr/{*}vertAlign")), "baseline")
+            written += text if place == "baseline" else shifted(text, written, is_raised=place == "superscript")
+            plain += text
+        yield plain, written
+
+
+def _texts_around(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The charts, text boxes, comments and files of sheets, by the name of the sheet, with what of them is left out."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for sheet, name in _sheet_parts(parts):
         texts: list[str] = []
         comments: dict[str, list[str]] = {}
-        for one in related(parts, name):
+        shown = related(parts, name)
+        for one in shown:
             if one.kind == "drawing":
-                charts = (chart.name for chart in related(parts, one.name) if chart.kind == "chart")
-                texts += (chart_text(read_part(parts, chart, limits), limits) for chart in charts)
+                texts += texts_of(read_part(parts, one.name, limits))
+                for inner in related(parts, one.name):
+                    if inner.kind == "chart":
+                        texts.append(chart_text(read_part(parts, inner.name, limits), limits))
+                    elif inner.kind == "diagramData":
+                        texts.append("\n".join(f"- {text}" for text in texts_of(read_part(parts, inner.name, limits))))
             elif one.kind in ("comments", "threadedComment"):
                 by_cell: dict[str, list[str]] = {}
                 for cell, text in comments_of(read_part(parts, one.name, limits)):
@@ -125,7 +162,8 @@ def _texts_around(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, str]:
                 # A thread has a comment of the old kind too, which says that it cannot be shown.
                 comments = by_cell | comments if comments and one.kind == "comments" else comments | by_cell
         texts += (f"Comment on {cell}: {' / '.join(lines)}" for cell, lines in comments.items())
-        found[sheet.get("name", "")] = "\n\n".join(filter(None, texts))
+        attached, left_out = read_related(parts, shown, limits)
+        found[sheet.get("name", "")] = "\n\n".join(filter(None, (*texts, attached))), left_out
     return found
 
 

@@ -323,7 +323,7 @@ def test_headers_that_are_not_encoded_or_wrongly_are_read_as_well_as_can_be(enco
 def test_emails_in_one_another_are_read_down_to_a_depth_and_then_named() -> None:
     text = read(nested_eml(20), ".eml")
     assert [f"level {number}" in text for number in range(7)] == [True] * 6 + [False]
-    assert "Attachment, not read: e-mail (an e-mail in 5 others)" in text
+    assert "Attachment, not read: e-mail (it is in too many others)" in text
 
 
 def test_the_attachments_of_an_email_share_its_limits() -> None:

@@ -45,6 +45,9 @@ def test_a_wide_gap_ends_a_paragraph_even_after_a_full_line() -> None:
         ("Diese lange Zeile endet mit Zahn-", "und Augenarzt.", "Diese lange Zeile endet mit Zahn- und Augenarzt."),
         ("Diese lange Zeile endet mit E-Mail-", "Adresse.", "Diese lange Zeile endet mit E-Mail-Adresse."),
         ("The whole long line is of 2025 -", "or of 2026.", "The whole long line is of 2025 - or of 2026."),
+        ("The whole long line is for an A-", "level pupil.", "The whole long line is for an A-level pupil."),
+        ("The whole long line is of a well-", "known rule.", "The whole long line is of a well-known rule."),
+        ("A fire-safe door is one that is fire-", "safe by law.", "A fire-safe door is one that is fire-safe by law."),
     ],
 )
 def test_a_hyphen_at_a_line_end_goes_if_it_only_divided_a_word(first: str, second: str, joined: str) -> None:

@@ -259,3 +259,13 @@ def test_pieces_of_a_line_are_one_and_a_grid_needs_two_rows_and_columns() -> Non
     assert grid.columns == (0, 50, 98)
     assert len({*grid.cells[0]}) == 1  # no line parts the upper row
     assert len({*grid.cells[1]}) == 2
+
+
+def test_rows_between_two_lines_are_rows_if_a_column_has_a_figure_in_each() -> None:
+    rows = [("State", "Permits", "Guns")]
+    for number in range(4):
+        names = ["Alba", "Bora", "Cora"]
+        rows.append(("\n".join(f"{name} {number}" for name in names), "18,870\n209\n2,303", f"{number}\n12\n7"))
+    found = read(pdf(table(rows, [GRID], 10)))
+    assert "| Bora 2 | 209 | 12 |" in found
+    assert found.count("\n") == 1 + 4 * 3

@@ -320,7 +320,7 @@ IN_READERS = {
 }
 """Modules that parse files of others."""
 PARSERS = {
-    *("markup.py", "pdf.py", "pdf_rules.py", "recognition.py", "plain_text.py", "sandbox_server.py"),
+    *("markup.py", "pdf.py", "pdf_rules.py", "plain_text.py", "sandbox_server.py"),
     *(
         "dates.py",
         "mail.py",

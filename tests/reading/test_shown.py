@@ -1,6 +1,14 @@
 """What a file shows is in its text: cells in their columns, raised digits, fields and boxes of Word documents."""
 
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+
 import pytest
+import xlsxwriter
+from pptx import Presentation
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.platypus import Paragraph, SimpleDocTemplate
 
 from shared.reading.readers import read_pages
 from tests.hostile.office_files import package
@@ -254,3 +262,82 @@ def test_a_saved_page_is_read_and_its_pictures_are_named() -> None:
     (page,) = read_pages(saved.encode(), ".mht")
     assert page.text.endswith("Open at 8.")
     assert page.left_out == ("image/png",)
+
+
+def raised_slide() -> bytes:
+    show = Presentation()
+    slide = show.slides.add_slide(show.slide_layouts[5])
+    xml = "".join(
+        f'<a:r><a:rPr baseline="{place}"/><a:t>{text}</a:t></a:r>'
+        for text, place in (("10", "0"), ("6", "30000"), (" m, CO", "0"), ("2", "-25000"))
+    )
+    frame = slide.shapes.add_textbox(0, 0, 10, 10).text_frame
+    frame.text = "marked"
+    file = BytesIO()
+    show.save(file)
+    return replaced(file.getvalue(), "ppt/slides/slide1.xml", rb"<a:r><a:t>marked</a:t></a:r>", xml.encode())
+
+
+def replaced(data: bytes, name: str, old: bytes, new: bytes) -> bytes:
+    """A package in one part of which `old` is replaced."""
+    with zipfile.ZipFile(BytesIO(data)) as parts:
+        content = {one: parts.read(one) for one in parts.namelist()}
+    assert old in content[name]
+    content[name] = content[name].replace(old, new)
+    return package(content)
+
+
+def raised_cell() -> bytes:
+    file = BytesIO()
+    book = xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("Sheet")
+    up, down = book.add_format({"font_script": 1}), book.add_format({"font_script": 2})
+    sheet.write_rich_string("A1", "10", up, "6", " m, CO", down, "2")
+    book.close()
+    return file.getvalue()
+
+
+def raised_text() -> bytes:
+    urn = "urn:oasis:names:tc:opendocument:xmlns"
+    names = " ".join(f'xmlns:{one}="{urn}:{one}:1.0"' for one in ("office", "text", "style"))
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties style:text-position="{place}"/></style:style>'
+        for name, place in (("up", "super 58%"), ("down", "-20% 58%"))
+    )
+    spans = '10<text:span text:style-name="up">6</text:span> m, CO<text:span text:style-name="down">2</text:span>'
+    body = f"<office:body><office:text><text:p>{spans}</text:p></office:text></office:body>"
+    content = f"<office:document-content {names}><office:automatic-styles>{styles}</office:automatic-styles>{body}"
+    return package({"content.xml": f"{content}</office:document-content>".encode()})
+
+
+def raised_page() -> bytes:
+    file = BytesIO()
+    text = Paragraph("10<super>6</super> m, CO<sub>2</sub>", getSampleStyleSheet()["Normal"])
+    SimpleDocTemplate(file).build([text])
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("make", "suffix"),
+    [(raised_slide, ".pptx"), (raised_cell, ".xlsx"), (raised_text, ".odt"), (raised_page, ".pdf")],
+)
+def test_raised_digits_of_other_formats_stay_apart_from_the_number_before(
+    make: Callable[[], bytes], suffix: str
+) -> None:
+    assert "10^6 m, CO2" in read_pages(make(), suffix)[0].text
+
+
+def test_what_is_drawn_on_a_sheet_is_read() -> None:
+    file = BytesIO()
+    book = xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("Sheet")
+    sheet.write_column("A1", [5, 7])
+    sheet.insert_textbox("C3", "Approved on 3 March")
+    chart = book.add_chart({"type": "column"})
+    chart.add_series({"values": "=Sheet!$A$1:$A$2", "name": "Boats"})
+    chart.set_title({"name": "Fleet"})
+    chart.set_x_axis({"name": "Year of launch"})
+    sheet.insert_chart("E5", chart)
+    book.close()
+    text = read_pages(file.getvalue(), ".xlsx")[0].text
+    assert "\n\nApproved on 3 March\n\nFleet\n\nYear of launch\n\n|  | Boats |" in text

@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Mapping
+from xml.etree.ElementTree import Element
 
 from pptx.shapes.base import BaseShape
 from pptx.shapes.shapetree import Shapes
@@ -7,6 +8,7 @@ from pptx.text.text import TextFrame
 class SlideLayout: ...
 
 class _Part:
+    partname: str
     @property
     def blob(self) -> bytes: ...
     @property
@@ -17,9 +19,7 @@ class _Relation:
     is_external: bool
     target_part: _Part
 
-class _Element:
-    def get(self, name: str) -> str | None: ...
-    def set(self, name: str, value: str) -> None: ...
+class _Element(Element): ...
 
 class NotesSlide:
     @property

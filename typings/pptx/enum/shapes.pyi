@@ -12,3 +12,6 @@ class PP_PLACEHOLDER(Enum):
     TITLE = 1
     VERTICAL_BODY = 6
     VERTICAL_TITLE = 5
+
+class PROG_ID(Enum):
+    XLSX = ...

@@ -1,7 +1,9 @@
 from collections.abc import Iterator
+from typing import IO
 
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import PROG_ID
 from pptx.shapes.base import BaseShape
 from pptx.shapes.graphfrm import GraphicFrame
 from pptx.shapes.group import GroupShape
@@ -15,3 +17,4 @@ class Shapes:
     def add_chart(
         self, chart_type: XL_CHART_TYPE, x: int, y: int, cx: int, cy: int, chart_data: CategoryChartData
     ) -> GraphicFrame: ...
+    def add_ole_object(self, object_file: IO[bytes], prog_id: PROG_ID, left: int, top: int) -> GraphicFrame: ...

@@ -1,0 +1,101 @@
+"""Markdown, reStructuredText and AsciiDoc to the text that readers of a page see, with its headings in Markdown.
+
+Front matter, comments, and the tags with which generators of sites make pages of it are none of that text. No part is
+parsed: each pattern looks at a bounded number of characters.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from shared.reading import Page
+
+FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+"""What Jekyll, Hugo, Docusaurus and others write above a page."""
+_SHOWN_ENTRY = re.compile(r"^(title|description)[ \t]*[:=][ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE | re.IGNORECASE)
+_QUOTES = re.compile(r"""^[>|][+-]?\s+|^(["'])(?=.*\1$)|(?<=.)["']$""", re.DOTALL)
+_SPECIAL = re.compile(
+    r"""
+    (?P<code>^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*\n .*? (?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)
+        | (?<!`)(?P<tick>`{1,9})(?!`)[^\n]{1,500}?(?<!`)(?P=tick)(?!`))
+    | (?P<comment><!--|\{%-?[ ]*comment[ ]*-?%\})
+    | (?P<tag>\{\{[^{}]{0,500}\}\} | \{%(?:(?!%\}|\{%).){0,500}%\})
+    | (?P<mark>^:::+[ \t]*(?:\{[^{}\n]{0,200}\}|[\w-]*) | \{:[^{}\n]{0,200}\} | [ \t]*\{\#[\w-]{1,100}\})
+    | (?P<html></?(?P<name>[a-z][a-z0-9]{0,12})(?:[ \t\n][^<>]{0,1000})?/?>)
+    """,
+    re.MULTILINE | re.DOTALL | re.VERBOSE,
+)
+"""Code, and what is not shown: comments, tags of Liquid and Hugo, marks of blocks and attributes, and HTML."""
+_ENDS, _LIQUID_ENDS = re.compile("-->"), re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}")
+_SHOWN_VALUE = re.compile(r"""\b(?:title|caption|label|summary)[ ]*=[ ]*(["'])(.*?)\1""", re.DOTALL)
+_STARTS = {"br": "\n", "p": "\n\n", "div": "\n", "li": "\n- ", "tr": "\n", "td": "| ", "th": "| ", "summary": "\n"}
+_ELEMENTS = re.compile(
+    r"a|b|center|code|dd|details|d[lt]|em|figcaption|figure|font|h[1-6r]|i|img|kbd|ol|picture|s|section|small|source|span"
+    r"|strong|su[bp]|table|tbody|tfoot|thead|ul?|video"
+)
+"""The elements that people write into Markdown, besides those whose start stands for something."""
+_UNDERLINED = re.compile(
+    r"""
+    ^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*\n [\s\S]*? (?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)
+    | ^(?:(?P<above>[=\-~^"'`\#*+.:_])(?P=above){2,}[ \t]*\n)?
+      (?![-|>])(?P<title>\S[^\n]{0,150})\n
+      (?P<below>[=\-~^"'`\#*+.:_])(?P=below){2,}[ \t]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""A heading of reStructuredText; those of Markdown have no line above, and one of `=` or `-` below."""
+_ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(?=\S)", re.MULTILINE)
+
+
+def shown_markdown(text: str) -> Page:
+    """The text that a page in Markdown shows."""
+    front = FRONT_MATTER.match(text)
+    body = text[front.end() :] if front else text
+    found = dict(map(_entry, _SHOWN_ENTRY.finditer(front[2]))) if front else {}
+    title, description = found.get("title", ""), found.get("description", "")
+    left_out: list[str] = []
+    body = _UNDERLINED.sub(partial(_underlined, {"=": 1, "-": 2}, is_markdown=True), "".join(_shown(body, left_out)))
+    has_title = title and re.search(rf"^#\s+{re.escape(title)}\s*$", body, re.MULTILINE)
+    parts = ("" if has_title or not title else f"# {title}", description, body.strip("\n"))
+    return Page("\n\n".join(filter(None, parts)), left_out=tuple(dict.fromkeys(left_out)))
+
+
+def shown_rst(text: str) -> str:
+    """A text in reStructuredText: the kinds of lines that underline headings have levels in the order of their use."""
+    return _UNDERLINED.sub(partial(_underlined, {}, is_markdown=False), text)
+
+
+def shown_asciidoc(text: str) -> str:
+    """A text in AsciiDoc."""
+    return _ASCIIDOC.sub(lambda found: f"{'#' * len(found[1])} ", text)
+
+
+def _entry(found: re.Match[str]) -> tuple[str, str]:
+    return found[1].lower(), " ".join(_QUOTES.sub("", found[2].strip()).split())
+
+
+def _shown(text: str, left_out: list[str]) -> Iterator[str]:
+    """The pieces of a text that are shown."""
+    start = 0
+    while found := _SPECIAL.search(text, start):
+        yield text[start : found.start()]
+        start = found.end()
+        if found["comment"]:
+            ends = _ENDS.search(text, start) if found["comment"] == "<!--" else _LIQUID_ENDS.search(text, start)
+            start = ends.end() if ends else len(text)
+        elif found["tag"]:
+            left_out.append("template tags")
+            yield " ".join(value for _, value in _SHOWN_VALUE.findall(found["tag"]))
+        elif (name := found["name"]) in _STARTS or (name and _ELEMENTS.fullmatch(name)):
+            yield "" if not name or found["html"].startswith("</") else _STARTS.get(name, "")
+        elif not found["mark"]:
+            yield found[0]
+    yield text[start:]
+
+
+def _underlined(levels: dict[str, int], found: re.Match[str], *, is_markdown: bool) -> str:
+    above, title, below = found["above"], found["title"], found["below"]
+    if not title or (above and above != below) or (is_markdown and (above or below not in levels)):
+        return found[0]
+    level = levels.setdefault(f"{above or ''}{below}", len(levels) + 1)
+    return f"{'#' * min(level, 6)} {title.strip()}"
