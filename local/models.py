@@ -8,9 +8,11 @@ from itertools import batched
 
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
-from shared.reading.limits import MAX_SCANNED_PAGES, check_limit
+from shared.reading.limits import check_limit
 from shared.reading.sandbox import Sandbox
 
+MAX_SCANNED_PAGES = 500
+"""Scanned pages of a document that are recognized."""
 MAX_SCAN_MEMORY_BYTES = 3 * 1024 * 1024 * 1024
 """Address space of the process that recognizes pages; libraries and models alone take half of it."""
 MAX_SCAN_READ_SECONDS = 300.0

@@ -18,13 +18,16 @@ from PIL import Image, ImageOps, ImageSequence
 from rapidocr import RapidOCR
 from rapidocr.utils.output import RapidOCROutput
 
+from local.models import MAX_SCANNED_PAGES
 from shared.reading import Page, UnreadableError
-from shared.reading.limits import MAX_SCAN_PIXELS, MAX_SCANNED_PAGES, check_limit
+from shared.reading.limits import check_limit
 from shared.reading.pdf import render_pages
 from shared.reading.pdf_layout import Line, layout, lines_of
 from shared.reading.pdf_tables import find_tables
 from shared.reading.pdf_words import Word, rows_of
 
+_MAX_SCAN_PIXELS = 60_000_000
+"""Pixels of an image to be recognized: an A3 page at 500 dots an inch."""
 _FORMATS = ("PNG", "JPEG", "TIFF")
 _LONGEST_SIDE = 2000
 """Pixels of the longer side of what is recognized: 170 dots an inch on a page of A4."""
@@ -93,7 +96,7 @@ def _frames(data: bytes) -> Iterator[Image.Image]:
         image = Image.open(BytesIO(data), formats=_FORMATS)
         check_limit(getattr(image, "n_frames", 1), MAX_SCANNED_PAGES, "pages")
         for frame in ImageSequence.Iterator(image):
-            check_limit(frame.width * frame.height, MAX_SCAN_PIXELS, "pixels on a page")
+            check_limit(frame.width * frame.height, _MAX_SCAN_PIXELS, "pixels on a page")
             yield ImageOps.exif_transpose(frame)
     except (OSError, SyntaxError, Image.DecompressionBombError):  # damage of each format has its own
         raise UnreadableError("is damaged, or no image.") from None

@@ -8,11 +8,6 @@ from dataclasses import dataclass
 
 from shared.reading import UnreadableError
 
-MAX_SCANNED_PAGES = 500
-"""Scanned pages of a document that are recognized here, without Document Intelligence."""
-MAX_SCAN_PIXELS = 60_000_000
-"""Pixels of an image to be recognized: an A3 page at 500 dots an inch."""
-
 
 class ReadLimitError(UnreadableError):
     """The file contains too much, or reading it takes too much time or memory."""

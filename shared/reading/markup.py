@@ -113,6 +113,8 @@ def html_to_markdown(html: str, max_tags: int = DOCUMENT_LIMITS.tags) -> str:
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for element in soup.find_all(_NOT_CONTENT):
         element.decompose()
+    for field in soup.find_all("input", type=lambda kind: kind in (None, "text")):
+        field.replace_with(str(field.get("value", "")))
     cells = 0
     for table in reversed(soup.find_all("table")):  # those in cells come before the one around them
         cells += _lay_out(table, soup, max_tags - cells)

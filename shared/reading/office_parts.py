@@ -77,8 +77,7 @@ def comments_of(xml: bytes) -> Iterator[tuple[str, str]]:
 def chart_text(xml: bytes, limits: ReadLimits) -> str:
     """The titles of a chart and of its axes, and its values: a row for each category, a column for each series."""
     chart = parse_xml(xml)
-    of_axes = chart.iterfind("{*}chart/{*}plotArea/*/{*}title")
-    shown = chain(chart.iterfind("{*}chart/{*}title"), of_axes)
+    shown = chain.from_iterable(map(chart.iterfind, ("{*}chart/{*}title", "{*}chart/{*}plotArea/*/{*}title")))
     titles = ("".join(text.text or "" for text in title.iterfind(".//{*}t")).strip() for title in shown)
     categories: dict[int, str] = {}
     columns: list[tuple[str, dict[int, str]]] = []

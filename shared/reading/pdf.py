@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from copy import replace
 from io import BytesIO
 from itertools import chain, groupby, pairwise
 from threading import Lock
@@ -49,9 +50,7 @@ type _Place = Callable[[float, float], tuple[float, float]]
 def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Read all pages of a PDF, numbered physically from 1, those without text too."""
     lines: list[list[Line]] = []
-    blank: list[bool] = []
-    typed: list[list[str]] = []
-    left_out: list[tuple[str, ...]] = []
+    pages: list[Page] = []
     characters = 0
     with _opened(data) as document:
         attached = read_attachments(document, limits)
@@ -63,15 +62,16 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
                 characters += text_page.count_chars()
                 check_limit(characters, limits.pdf_characters, "characters")
-                found, unreadable = _lines(page, text_page)
+                found, left_out = _lines(page, text_page)
                 lines.append(found)
-                blank.append(raw.FPDFPage_CountObjects(page) == 0)
-                typed.append([*typed_onto(page)])
-                left_out.append(unreadable)
-    texts = ("\n\n".join(filter(None, (text, *added))) for text, added in zip(layout(lines), typed, strict=True))
-    read = enumerate(zip(texts, blank, left_out, strict=True), start=1)
-    pages = [Page(text, number, is_blank=is_blank, left_out=what) for number, (text, is_blank, what) in read]
-    return [*pages, *attached]
+                is_blank, typed = raw.FPDFPage_CountObjects(page) == 0, _joined(typed_onto(page))
+                pages.append(Page(typed, index + 1, is_blank=is_blank, left_out=left_out))
+    texts = zip(layout(lines), pages, strict=True)
+    return [*(replace(page, text=_joined((text, page.text))) for text, page in texts), *attached]
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 def times_of_pdf(data: bytes) -> list[str]:

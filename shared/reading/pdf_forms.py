@@ -7,11 +7,10 @@ from xml.etree.ElementTree import Element
 from pypdfium2 import PdfDocument, PdfPage, raw
 
 from shared.reading import Page
-from shared.reading.attachments import read_attached
+from shared.reading.attachments import read_embedded
 from shared.reading.limits import ReadLimits, check_limit
 from shared.reading.packages import MARKUP, local_name, parse_xml
 
-_XFA_SHOWN = ("draw", "field")
 _XFA_HIDDEN = ("hidden", "invisible", "inactive")
 _NAME_SIZE = 1024
 """Bytes of the name of a part of a form, at most."""
@@ -34,20 +33,15 @@ def typed_onto(page: PdfPage) -> Iterator[str]:
 def read_attachments(document: PdfDocument, limits: ReadLimits) -> list[Page]:
     """The text of the files that are attached to a document and to its pages, as one page without a number."""
     check_limit(document.count_attachments(), limits.parts, "attachments")
-    found: dict[str, bytes] = {}
-    for index in range(document.count_attachments()):
-        attached = document.get_attachment(index)
-        found[attached.get_name() or f"{index + 1}"] = bytes(attached.get_data())
-    read = [read_attached(name, data, limits) for name, data in found.items()]
-    left_out = tuple(what for _, one in read for what in one)
-    return [Page("\n\n".join(text for text, _ in read), left_out=left_out)] if read else []
+    attached = map(document.get_attachment, range(document.count_attachments()))
+    text, left_out = read_embedded(((one.get_name(), bytes(one.get_data())) for one in attached), limits)
+    return [Page(text, left_out=left_out)] if text else []
 
 
 def xfa_form(document: PdfDocument, limits: ReadLimits) -> Page | None:
     """Read a form whose pages are made when it is opened, by its template and its data; None if it is no such form.
 
-    Its one page is empty or says "Please wait"; other forms have their fields on their pages too. Source: XML Forms
-    Architecture 3.3, 'Template Specification'.
+    Its one page says "Please wait". Source: XML Forms Architecture 3.3, 'Template Specification'.
     """
     if raw.FPDF_GetFormType(document) != raw.FORMTYPE_XFA_FULL:
         return None
@@ -77,7 +71,7 @@ def _shown(element: Element, values: dict[str, list[str]]) -> Iterator[str]:
     for child in element:
         if child.get("presence") in _XFA_HIDDEN:
             continue
-        if local_name(child) not in _XFA_SHOWN:
+        if local_name(child) not in ("draw", "field"):
             yield from _shown(child, values)
             continue
         label, own = (_words(child.iterfind(path)) for path in ("{*}caption/{*}value", "{*}value"))

@@ -92,8 +92,6 @@ _TEXT_END = re.compile(rf"{_SENTENCE_MARK}$")
 _HYPHENATED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _COMPOUND = re.compile(r"[^\W_]+-[^\W\d_]+")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
-_LONGEST_WORD = 50
-"""Characters before a hyphen that are looked at."""
 _BEFORE_HYPHEN = re.compile(r"\b([^\W_]+)-$")
 _STAYS = re.compile(r"\w|[A-Z\d]+|(?:well|self|non|half|all|cross|high|low|long|short|full|part|so)", re.ASCII)
 """What stands before a hyphen of the author's, not of a word that was divided."""
@@ -284,7 +282,7 @@ def _joined(text: str, following: str, compounds: Collection[str]) -> str:
     """
     if not _HYPHENATED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
         return f"{text} {following}"
-    before, after = _BEFORE_HYPHEN.search(text[-_LONGEST_WORD:]), _FIRST_WORD.match(following)
+    before, after = _BEFORE_HYPHEN.search(text[-_LONGEST_HEADING:]), _FIRST_WORD.match(following)
     stays = before and after and (_STAYS.fullmatch(before[1]) or f"{before[0]}{after[0]}".lower() in compounds)
     return (text[:-1] if following[:1].islower() and not stays else text) + following
 

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from functools import partial
 
-from shared.reading import UnreadableError
+from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.tables import markdown_table
 
@@ -44,6 +44,10 @@ _RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
 """The data of a picture, in hexadecimal digits."""
 _RTF_NO_DATA = re.compile(r"\\bin(?!\d)")
 """The library expects a number behind this control word."""
+_RTF_NOTE = re.compile(r"(?:\\\*)?\\(?:footnote|annotation)(?![a-z])")
+_RTF_RAISED = re.compile(r"(?<=\w)\{(?:\\[a-z]+\d*)*\\super(?:\\[a-z]+\d*)* ?(?=\d)")
+"""Notes, which the library leaves out; and how raised digits begin."""
+_RTF_LEFT_OUT = {"text boxes": b"\\shptxt", "headers and footers": b"\\header", "embedded objects": b"\\objdata"}
 _RTF_ROW = re.compile(r"(?:^[^\n]*\|[ \t]*(?:\n|\Z))++", re.MULTILINE)
 """Rows of a table, in what the library makes of them: each cell ends in a bar."""
 
@@ -66,13 +70,7 @@ _MAX_COMBINING_MARKS = 30
 
 
 def shifted(text: str, before: str, *, is_raised: bool) -> str:
-    """Text that is raised or lowered, kept apart from the number before it: 10⁶ is `10^6`, 4ᵗʰ `4th`, and CO₂ `CO2`.
-
-    Args:
-        text: The text.
-        before: What stands before it.
-        is_raised: Whether it is raised.
-    """
+    """Raised or lowered text, kept apart from the number `before` it: 10⁶ is `10^6`, 4ᵗʰ `4th`, and CO₂ `CO2`."""
     if is_raised:
         return f"^{text}" if _RAISED.match(text) and before[-1:].isalnum() else text
     return f"_{text}" if text[:1].isalnum() and before[-1:].isdigit() else text
@@ -100,7 +98,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
     return _decode_strictly(data, _detect(data))
 
 
-def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
+def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Convert a file in Rich Text Format to text, with its tables in Markdown and without its pictures."""
     from striprtf.striprtf import rtf_to_text
 
@@ -110,9 +108,11 @@ def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     check_limit(len(data), limits.characters, "bytes of text")
     page = _RTF_CODE_PAGE.search(data)
     encoding = f"cp{page[1].decode()}" if page and _can_decode(data, f"cp{page[1].decode()}") else "cp1252"
-    text = rtf_to_text(_RTF_NO_DATA.sub("", data.decode(encoding, "replace")), errors="replace")
+    shown = _RTF_RAISED.sub("{^", _RTF_NOTE.sub(" ", _RTF_NO_DATA.sub("", data.decode(encoding, "replace"))))
+    text = rtf_to_text(shown, errors="replace")
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # escapes are halves of rare characters
-    return _RTF_ROW.sub(_rtf_table, text)
+    left_out = tuple(what for what, mark in _RTF_LEFT_OUT.items() if mark in data)
+    return [Page(_RTF_ROW.sub(_rtf_table, text), left_out=left_out)]
 
 
 def clean(text: str) -> str:

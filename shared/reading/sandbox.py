@@ -29,8 +29,6 @@ from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 from shared.reading.sandbox_processes import KeptReaders, serve_once
 
 _ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
-_ATTACHED = b"/EmbeddedFile"
-"""What is in a PDF that has files attached."""
 PLAIN_TEXT = frozenset({".markdown", ".md", ".txt"})
 """Formats that no parser reads: their bytes are decoded."""
 
@@ -91,9 +89,8 @@ class Sandbox:
             Unavailable: too many files are read now, or no process can be started.
         """
         kept = self._kept if suffix in PLAIN_TEXT else None
-        work = messages.READS.get(suffix, "read")
-        if suffix == ".pdf" and _ATTACHED in data:  # of any format
-            work = "read"
+        has_files = suffix == ".pdf" and b"/EmbeddedFile" in data  # of any format
+        work = "read" if has_files else messages.READS.get(suffix, "read")
         return await self._run(list[Page], work, data, suffix, charset, self._limits, kept=kept)
 
     @property

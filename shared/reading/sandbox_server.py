@@ -32,12 +32,7 @@ _TEXT = (
 )
 _PDF = ("shared.reading.pdf",)
 _OTHERS = (
-    "shared.reading.mail",
-    "shared.reading.markup",
-    "shared.reading.open_document",
-    "shared.reading.slides",
-    "shared.reading.word",
-    "shared.reading.workbooks",
+    *(f"shared.reading.{name}" for name in ("mail", "markup", "open_document", "slides", "word", "workbooks")),
     "xml.dom.expatbuilder",
 )
 _MODULES = {

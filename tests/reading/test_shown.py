@@ -327,6 +327,17 @@ def test_raised_digits_of_other_formats_stay_apart_from_the_number_before(
     assert "10^6 m, CO2" in read_pages(make(), suffix)[0].text
 
 
+def test_what_was_typed_into_the_fields_of_a_page_is_read() -> None:
+    assert html('<p>Name: <input value="Halvorsen"><input type="hidden" value="no"></p>') == "Name: Halvorsen"
+
+
+def test_notes_and_raised_digits_of_rich_text_are_read_and_boxes_are_named() -> None:
+    text = rb"{\rtf1\ansi Some 10{\fs20\super 6} euros{\footnote A note.} {\*\annotation Who pays?}{\shptxt box}\par}"
+    (page,) = read_pages(text, ".rtf")
+    assert page.text.split() == ["Some", "10^6", "euros", "A", "note.", "Who", "pays?"]
+    assert page.left_out == ("text boxes",)
+
+
 def test_what_is_drawn_on_a_sheet_is_read() -> None:
     file = BytesIO()
     book = xlsxwriter.Workbook(file)
