@@ -6,6 +6,8 @@ from array import array
 from collections.abc import Sequence
 from itertools import batched
 
+import msgspec
+
 from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import check_limit
@@ -57,7 +59,7 @@ class LocalEmbedder:
         try:
             async with asyncio.TaskGroup() as group:
                 calls = [
-                    group.create_task(self._sandbox.embed([*batch], questions=questions))
+                    group.create_task(self._sandbox.run(bytes, "embed", msgspec.msgpack.encode(batch), questions))
                     for batch in batched(encodable, _TEXTS_AT_ONCE, strict=False)
                 ]
         except* (UnreadableError, Unavailable):
@@ -86,10 +88,10 @@ class LocalRecognition:
         """See `TextRecognition.read`; without page numbers the file is an image."""
         check_limit(len(pages), MAX_SCANNED_PAGES, "scanned pages")
         if not pages:
-            return await self._sandbox.recognize(data, ())
+            return await self._sandbox.run(list[Page], "recognize", data, ())
         found: list[Page] = []
         for numbers in batched(pages, _PAGES_AT_ONCE, strict=False):
-            found += await self._sandbox.recognize(data, numbers)
+            found += await self._sandbox.run(list[Page], "recognize", data, numbers)
         return found
 
     async def aclose(self) -> None:

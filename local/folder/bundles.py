@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 
+import msgspec
+
 from local.folder import FoundFile, read_file
 from shared.documents import Rights, StoredDocument, md5_of
 from shared.errors import SwitchboardError
@@ -26,7 +28,9 @@ from shared.ingestion.document import (
 )
 from shared.ingestion.passages import MAX_PASSAGES
 from shared.reading import UnreadableError
-from shared.reading.sandbox import PLAIN_TEXT
+from shared.reading.limits import ReadLimitError
+from shared.reading.sandbox import ERRORS, PLAIN_TEXT, Sandbox
+from shared.reading.sandbox_messages import Refused, TextsSplit
 
 _MAX_BUNDLES_AHEAD = max(2, min((os.process_cpu_count() or 1) + 1, 4))
 """Bundles in memory, with their text: one that is written, and one that is read for each core, two to four in all."""
@@ -101,7 +105,7 @@ async def read_ahead(
 
 def _is_plain(name: str, target: Target) -> bool:
     """Whether a kept reader reads a file, together with others."""
-    return target.sandbox.keeps_readers and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
+    return target.sandbox.kept is not None and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
 
 
 async def _read(bundle: Sequence[FoundFile], target: Target) -> list[Reading]:
@@ -163,8 +167,37 @@ async def _read_plain_texts(
         For each document its passages, or why it cannot be read.
     """
     files = [(document.name, document.data) for document in documents]
-    found = await target.sandbox.split_files(files, MAX_PASSAGES, terms=target.index.stores_terms)
+    found = await split_files(target.sandbox, files, MAX_PASSAGES, terms=target.index.stores_terms)
     return [
         one if isinstance(one, UnreadableError) else passages_in(document, [None], one)
         for document, one in zip(documents, found, strict=True)
     ]
+
+
+async def split_files(
+    sandbox: Sandbox, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
+) -> list[TextsSplit | UnreadableError]:
+    """Have a kept reader read files of plain text, and split each.
+
+    Args:
+        sandbox: Has kept readers.
+        files: Their names and bytes. Small files take a fraction of the time together.
+        limit: As for `chunks_of`, for each file.
+        terms: As in `Sandbox.split`.
+
+    Returns:
+        For each file its chunks, or why it cannot be read.
+
+    Raises:
+        Unavailable: too many files are read now, or no process can be started.
+    """
+    names, data = [name for name, _ in files], msgspec.msgpack.encode([file for _, file in files])
+    kind = list[TextsSplit | Refused]
+    try:
+        found = await sandbox.run(kind, "split files", data, names, limit, terms, sandbox.limits, kept=sandbox.kept)
+    except ReadLimitError as error:
+        if len(files) == 1:
+            return [error]
+        # One of them takes too much: the others must not fail for it.
+        return [(await split_files(sandbox, [file], limit, terms=terms))[0] for file in files]
+    return [ERRORS[one.kind](one.reason) if isinstance(one, Refused) else one for one in found]

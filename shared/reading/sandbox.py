@@ -28,7 +28,8 @@ from shared.reading import sandbox_messages as messages
 from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError, ReadLimits
 from shared.reading.sandbox_processes import KeptReaders, serve_once
 
-_ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
+ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
+"""The error of each kind of refusal."""
 PLAIN_TEXT = frozenset({".markdown", ".md", ".txt"})
 """Formats that no parser reads: their bytes are decoded."""
 
@@ -61,8 +62,10 @@ class Sandbox:
         self._memory = memory
         self._seconds = seconds
         self._max_wait = max_wait
-        self._limits = limits
-        self._kept = KeptReaders() if keeps_readers else None
+        self.limits = limits
+        """What a file may hold."""
+        self.kept = KeptReaders() if keeps_readers else None
+        """The readers that are kept; None: there are none."""
         self._caller = ""
         self._free = asyncio.Semaphore(readers)
         self._readers_of_caller = readers_of_caller or readers
@@ -88,15 +91,10 @@ class Sandbox:
             ReadLimitError: it holds too much, or reading it takes too much time or memory.
             Unavailable: too many files are read now, or no process can be started.
         """
-        kept = self._kept if suffix in PLAIN_TEXT else None
+        kept = self.kept if suffix in PLAIN_TEXT else None
         has_files = suffix == ".pdf" and b"/EmbeddedFile" in data  # of any format
         work = "read" if has_files else messages.READS.get(suffix, "read")
-        return await self._run(list[Page], work, data, suffix, charset, self._limits, kept=kept)
-
-    @property
-    def keeps_readers(self) -> bool:
-        """Whether plain text is read and split by kept readers."""
-        return self._kept is not None
+        return await self.run(list[Page], work, data, suffix, charset, self.limits, kept=kept)
 
     async def split(self, name: str, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
         """Split texts into chunks.
@@ -112,60 +110,25 @@ class Sandbox:
             ReadLimitError, Unavailable: as in `read`.
         """
         data = msgspec.msgpack.encode(texts)
-        return await self._run(messages.TextsSplit, "split", data, name, limit, terms, kept=self._kept)
-
-    async def split_files(
-        self, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
-    ) -> list[messages.TextsSplit | UnreadableError]:
-        """Have a kept reader read files of plain text, and split each.
-
-        Args:
-            files: Their names and bytes. Small files take a fraction of the time together.
-            limit: As for `chunks_of`, for each file.
-            terms: As in `split`.
-
-        Returns:
-            For each file its chunks, or why it cannot be read.
-
-        Raises:
-            Unavailable: as in `read`.
-        """
-        names, data = [name for name, _ in files], msgspec.msgpack.encode([file for _, file in files])
-        kind = list[messages.TextsSplit | messages.Refused]
-        try:
-            found = await self._run(kind, "split files", data, names, limit, terms, self._limits, kept=self._kept)
-        except ReadLimitError as error:
-            if len(files) == 1:
-                return [error]
-            # One of them takes too much: the others must not fail for it.
-            return [(await self.split_files([file], limit, terms=terms))[0] for file in files]
-        return [_ERRORS[one.kind](one.reason) if isinstance(one, messages.Refused) else one for one in found]
+        return await self.run(messages.TextsSplit, "split", data, name, limit, terms, kept=self.kept)
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
-        return await self._run(list[tuple[int, bytes]], "render", data, numbers)
-
-    async def recognize(self, data: bytes, numbers: Sequence[int]) -> list[Page]:
-        """Recognize the text of an image, or of pages of a PDF: as `recognition.recognize`, errors of `read`."""
-        return await self._run(list[Page], "recognize", data, numbers)
+        return await self.run(list[tuple[int, bytes]], "render", data, numbers)
 
     async def read_api(self, data: bytes, operations: list[str], without: str | None) -> tuple[list[bytes], list[str]]:
         """Read an OpenAPI document: arguments and result of `tools.openapi.read_operations`, errors of `read`."""
-        return await self._run(tuple[list[bytes], list[str]], "read api", data, operations, without)
-
-    async def embed(self, texts: Sequence[str], *, questions: bool) -> bytes:
-        """Make vectors of texts: as `embedding.embed`, errors of `read`."""
-        return await self._run(bytes, "embed", msgspec.msgpack.encode(texts), questions)
+        return await self.run(tuple[list[bytes], list[str]], "read api", data, operations, without)
 
     async def aclose(self) -> None:
         """End the readers that are kept."""
-        if self._kept:
-            await self._kept.aclose()
+        if self.kept:
+            await self.kept.aclose()
 
-    async def _run[T](
+    async def run[T](
         self, kind: type[T], work: str, data: bytes, *arguments: object, kept: KeptReaders | None = None
     ) -> T:
-        """Have a reader do some work, of which the result is of this kind."""
+        """Have a reader, a kept one if there are such, do some work, of which the result is of this kind."""
         packed = msgspec.Raw(msgspec.msgpack.encode(arguments))
         job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
         async with self._free_reader():
@@ -175,7 +138,7 @@ class Sandbox:
             except TimeoutError:
                 raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, messages.Refused):
-            raise _ERRORS[reply.kind](reply.reason)
+            raise ERRORS[reply.kind](reply.reason)
         try:
             return msgspec.msgpack.decode(reply.result, type=kind)
         except msgspec.DecodeError:  # a hostile file has led the reader astray

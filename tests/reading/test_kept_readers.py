@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from local.folder.bundles import split_files
 from shared.reading import Chunk, Page, UnreadableError
 from shared.reading.chunks import chunks_of
 from shared.reading.limits import ReadLimitError
@@ -102,8 +103,8 @@ async def test_a_text_that_takes_too_much_fails_alone(kept: Sandbox) -> None:
         await small.read(b"word " * 30_000_000, ".txt")
     assert await small.read(b"text", ".txt") == [Page("text")]
     await small.aclose()
-    large, *others = await kept.split_files(
-        [(f"{file[:1]}.md", file) for file in (b"word " * 20_000_000, b"text", b" ", TEXT.encode())], 3
+    large, *others = await split_files(
+        kept, [(f"{file[:1]}.md", file) for file in (b"word " * 20_000_000, b"text", b" ", TEXT.encode())], 3
     )
     assert isinstance(large, ReadLimitError)
     assert [str(one) if isinstance(one, UnreadableError) else one.chunks for one in others] == [

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from local.models import MAX_SCAN_MEMORY_BYTES, LocalRecognition
-from shared.reading import UnreadableError
+from shared.reading import Page, UnreadableError
 from shared.reading.limits import ReadLimitError
 from shared.reading.readers import read_document
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
@@ -92,7 +92,7 @@ async def test_a_process_killed_in_mid_page_is_that_files_fault_and_the_next_is_
 async def test_a_page_that_takes_too_long_is_given_up_and_its_process_ended() -> None:
     sandbox = Sandbox(readers=1, memory=MAX_SCAN_MEMORY_BYTES, seconds=0.001)
     with pytest.raises(ReadLimitError, match="takes too long to read"):
-        await sandbox.recognize(saved(picture(), "PNG"), ())
+        await sandbox.run(list[Page], "recognize", saved(picture(), "PNG"), ())
     await asyncio.to_thread(wait_for_readers, some=False, models="local.recognition")
 
 
