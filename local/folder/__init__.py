@@ -14,6 +14,9 @@ from shared.ingestion.names import NO_NAME, not_indexed
 from shared.reading import UnreadableError
 from shared.reading.readers import MAX_FILE_BYTES, check_size
 
+_OF_THE_SYSTEM = ("thumbs.db", "desktop.ini")
+"""Files that Windows puts into folders. Those of others, and the lock files of Office, begin with `.` or `~$`."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
@@ -62,7 +65,7 @@ def list_folder(
             with os.scandir(current) as entries:
                 for entry in entries:
                     path = current / entry.name
-                    if entry.name.startswith((".", "~$")) or path in ignored:  # `~$` begins the lock files of Office
+                    if entry.name.startswith((".", "~$")) or entry.name.lower() in _OF_THE_SYSTEM or path in ignored:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(path)

@@ -43,6 +43,7 @@ async def test_hidden_files_are_ignored_and_unknown_formats_are_skipped(place: W
     place.write("a.MD", "Text.")
     place.write(".hidden.md", "Text.")
     place.write("~$a.docx", "A lock file of Office.")
+    place.write("Thumbs.db", "Small pictures of Windows.")
     place.write(".git/b.md", "Text.")
     place.write("music.mp3", "ID3")
     os.mkfifo(place.docs / "pipe.txt")
