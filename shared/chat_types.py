@@ -216,10 +216,10 @@ class Passage(msgspec.Struct, frozen=True):
     """The retriever's score for the query at hand, higher is better."""
     reranker_score: float | None = None
     """The semantic ranker's score, 0 to 4."""
-    closeness: float = 0.0
-    """How close its meaning is to the query's by their vectors: 0 as that of any passage or not known, 1 the same."""
-    closest: str = ""
-    """The part of the text that makes it so close; empty: the whole, or not known."""
+    closeness: tuple[float, ...] = ()
+    """How close the meaning of each part is to the query's: 0 as that of any other, 1 the same; empty: not known."""
+    parts: tuple[str, ...] = ()
+    """The texts of these parts."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's captions, if they were asked for."""
     title: str = ""

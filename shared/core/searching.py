@@ -18,7 +18,7 @@ from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 LONGEST_QUERY = 1_000
 """Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
-_MOST_QUERIES = 3
+MOST_QUERIES = 3
 """Queries for one question, at most."""
 _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
@@ -69,7 +69,7 @@ def _queries_in(call: ToolCall) -> list[str] | None:
         found = msgspec.json.decode(call.arguments, type=_SearchArguments).search_queries
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    written = [found] if isinstance(found, str) else found[:_MOST_QUERIES]
+    written = [found] if isinstance(found, str) else found[:MOST_QUERIES]
     queries = [text for query in written if (text := query.strip()) and len(text) <= LONGEST_QUERY]
     return queries or (None if written else [])
 
@@ -86,7 +86,8 @@ async def search_all(retriever: Retriever, searches: Sequence[SearchQuery], cont
     in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
     passages: dict[str, Passage] = {}
     for passage in filter(None, in_turn):
-        passages.setdefault(passage.id, passage)  # at its best place, where several searches found it
+        best = passages.setdefault(passage.id, passage)  # at its best place, where several searches found it
+        passages[passage.id] = replace(best, closeness=tuple(map(max, best.closeness, passage.closeness)))
     rarities = {word: rarity for result in results for word, rarity in result.rarities.items()}
     most = max((search.top for search in searches), default=0)
     found = tuple(passages.values())[:most]
@@ -148,12 +149,7 @@ def search_thoughts(
 ) -> tuple[Thought, ...]:
     """Make the thoughts of a search: each query with its options, and the results.
 
-    Args:
-        searches: The queries; none if no search was needed.
-        found: The results.
-        overrides: The request's.
-        images_as_asked: Whether the images that the overrides ask for, if any, are shown to the model.
-        note: A further note on the search.
+    `images_as_asked`: whether the images that the overrides ask for, if any, are shown to the model.
     """
     asked_for_images = asks_for_more_than_text(overrides)
     ignored = [asked_for_images] if asked_for_images and not images_as_asked else []

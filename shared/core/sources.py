@@ -23,12 +23,7 @@ _LONGEST_OVERLAP = 1_000
 
 
 def source_text(passage: Passage, text: str | None = None) -> str:
-    """Write a source for a model, as its document has it: lines, lists and tables.
-
-    Args:
-        passage: The source.
-        text: What to write in place of its text; None: the text.
-    """
+    """Write a source for a model, as its document has it; or with a `text` in place of its own."""
     about = {"Name": passage.sourcepage, "Section": " > ".join(passage.path), "Date": passage.date}
     return as_data("source", (passage.whole if text is None else text).strip(), about)
 
@@ -39,9 +34,7 @@ def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
     To the very best ones the passages before and after them are joined, if they were found too: a list with its second
     half says more than the next hit.
 
-    Args:
-        found: Passages, the best first.
-        tokens: How many tokens they may have, as `tokens_in` counts.
+    `found` has the best first, and `tokens` is how many they may have, as `tokens_in` counts.
     """
     rest = {passage.id: passage for passage in found}
     texts: set[str] = set()
@@ -59,9 +52,8 @@ def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
                 texts.add(neighbour.whole)
                 first, second = sorted((passage, rest.pop(neighbour.id)), key=_place)
                 text = first.content + continuation(first.content, second)
-                passage = replace(  # noqa: PLW2901 (it grows)
-                    passage, id=first.id, content=text, headings=first.headings, table_head=first.table_head
-                )
+                closeness, parts = first.closeness + second.closeness, first.parts + second.parts
+                passage = replace(first, content=text, score=passage.score, closeness=closeness, parts=parts)  # noqa: PLW2901 (it grows)
         chosen.append(passage)
     return tuple(chosen)
 

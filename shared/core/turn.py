@@ -14,12 +14,15 @@ from shared.core.context_window import fit_history, history_of
 from shared.core.json_answers import can_be_json, json_form
 from shared.core.links import KnownLinks
 from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
-from shared.core.searching import NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
+from shared.core.searching import MOST_QUERIES, NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
 from shared.core.sources import fitting
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 from shared.runtime.late_imports import run_import
+
+_SHORT = 8
+"""Words of a question that seldom asks several things: a language model's first search need not wait for an import."""
 
 
 async def run_turn(
@@ -30,13 +33,6 @@ async def run_turn(
     images: SourceImages,
 ) -> AsyncGenerator[ChatEvent]:
     """Answer the request: search for sources, then let the model answer from them.
-
-    Args:
-        request: The question with its conversation.
-        context: Caller and deadline of the request.
-        model: Writes the answer, and rewrites the search query.
-        retriever: Finds the sources.
-        images: Loads the images of sources.
 
     Yields:
         `Retrieved`, `CompletionStarted`, `TextDelta`s, `ThoughtsAdded` if there are further thoughts, `Finished`.
@@ -50,8 +46,10 @@ async def run_turn(
     if any(message.role is not Role.SYSTEM for message in history):
         queries, rewriting = await rewrite_query(model, request, history, context)
         note = NOT_REWRITTEN if queries is None else ""
+    if queries is None and not note and model.takes_tools and len(request.question.split()) <= _SHORT:
+        queries = [request.question]
     if queries is None:
-        queries = [await run_import(_standing_alone, request, history) if note else request.question]
+        queries = await run_import(_queries_of, request, history if note else ())
     searches = [search_query(request, context, query) for query in queries]
     found = await search_all(retriever, searches, context)
     if request.overrides.top is None:
@@ -87,12 +85,13 @@ async def run_turn(
         yield event
 
 
-def _standing_alone(request: ChatRequest, history: Sequence[Message]) -> str:
-    """The question, with what it refers to in the questions before it."""
-    from shared.chat_models.extractive.questions import standalone_query
+def _queries_of(request: ChatRequest, history: Sequence[Message]) -> list[str]:
+    """The question, with what it refers to in the questions before it, and what else it asks."""
+    from shared.chat_models.extractive.questions import parts_asked, standalone_query
 
     asked = (*history, request.messages[-1])
-    return standalone_query([message.content for message in asked if message.role is Role.USER])
+    question = standalone_query([message.content for message in asked if message.role is Role.USER])
+    return [question, *parts_asked(request.question)][:MOST_QUERIES]
 
 
 def _retrieved(

@@ -100,9 +100,7 @@ def day_in(text: str) -> str:
 def parts_of(texts: Sequence[str], size: int) -> list[tuple[int, str]]:
     """Cut texts into parts of whole sentences, in order, each with the place of its text.
 
-    Args:
-        texts: The texts.
-        size: Characters of a part, more only if a sentence has more.
+    `size` is the characters of a part, which has more only if a sentence has.
     """
     from apsw.unicode import sentence_iter  # only vectors in parts need it
 
@@ -133,13 +131,9 @@ def whole(passages: Sequence[Passage], document: str) -> Sequence[Passage]:
 
 
 def overrides_in(query: SearchQuery, *names: str) -> tuple[str, ...]:
-    """Return those of these overrides that a query sets, for `SearchResult.ignored`.
+    """Return those of these overrides, by their names in requests, that a query sets, for `SearchResult.ignored`.
 
     A minimum of 0 counts as not set: it excludes nothing, and front ends send it by default.
-
-    Args:
-        query: The query.
-        names: The names of the overrides in requests.
     """
     values = {
         "retrieval_mode": query.mode,
@@ -184,11 +178,7 @@ class Retriever(Protocol):
         ...
 
     async def read(self, document: str, context: RequestContext) -> Sequence[Passage]:
-        """Read the passages that the caller may see of a page, or of a whole file, in the order of the text.
-
-        Args:
-            document: The `sourcepage` of the passages, or else their `sourcefile`.
-            context: The request; its `access` says what the caller may see.
+        """Read the passages of a `sourcepage`, or else `sourcefile`, that the caller may see, in the order of the text.
 
         Raises:
             TooLarge: there are `MOST_READ` passages or more.
@@ -283,11 +273,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
-        """Make one vector for each text, in order.
-
-        Args:
-            texts: The texts.
-            questions: Whether they are questions: some models make other vectors of these than of passages.
+        """Make one vector for each text, in order. Some models make other vectors of `questions` than of passages.
 
         Raises:
             RateLimited, BadRequest, Unavailable, TooSlow: the service failed, or refused a text.

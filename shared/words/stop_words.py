@@ -31,6 +31,10 @@ ASKING = _BOTH["asking"]
 LIGHT = _BOTH["light"]
 """Words in both languages that say little about a question's subject. An answer may use others in their place."""
 
+DOCUMENTS, MENTIONING = _BOTH["documents"], _BOTH["mentioning"]
+"""Words for documents, and for what they do in a question such as 'which documents mention parking'."""
+_JOINING = _listed("joining_words.txt")
+
 
 def _languages_by_word() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
@@ -55,15 +59,9 @@ def stop_words_in(found: Iterable[str]) -> Counter[str]:
 
 
 def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[str]:
-    """Detect the language of a text by the stop words in it.
+    """Detect the language of a text, `among` some, by the stop words in it; empty if there are none.
 
-    Args:
-        text: The text.
-        among: The languages that it can be in.
-
-    Returns:
-        The language with the most stop words, or several that have equally many, those with more speakers first; empty
-        if there are no stop words.
+    It is the one with the most of them, or several that have equally many, those with more speakers first.
     """
     found = stop_words_in(words(text))
     most = max((found[language] for language in among), default=0)
@@ -79,3 +77,8 @@ def language_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> str | 
 def likely_language(text: str) -> str:
     """The language that a text is most likely in; English if it has no stop words."""
     return next(iter(languages_of(text)), "en")
+
+
+def joining_words(text: str) -> frozenset[str]:
+    """The words for 'and' and 'or' in the language of a text."""
+    return _JOINING["any"] | _JOINING.get(likely_language(text), frozenset())

@@ -20,6 +20,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache
+from pathlib import Path
 from string import ascii_lowercase
 from typing import cast
 
@@ -64,14 +65,7 @@ _PLAIN_WORD = re.compile(
 )
 """A word of such a text. Source: Unicode Standard Annex #29, rules WB5 to WB13b."""
 
-_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
-    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
-    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
-    "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
-    "ta": "tamil", "tr": "turkish",
-}  # fmt: skip
+_STEMMERS = dict(map(str.split, Path(__file__).with_name("stemmers.txt").read_text("utf-8").splitlines()))
 """The Snowball stemmer of each language."""
 _SCRIPTS = (
     (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), ("el",)),
@@ -141,12 +135,7 @@ def spelled(word: str) -> str:
 
 @lru_cache(maxsize=_MAX_CACHED_STEMS)
 def stems(word: str, language: str) -> tuple[str, ...]:
-    """The terms to index for a word: its stem, and if its marks change the stem, a second one for any marks.
-
-    Args:
-        word: A word as it is written.
-        language: The language of the text around it, a key of `STOP_WORDS`.
-    """
+    """The terms to index for a word in a text of a language: its stem, and if marks change that, one for any marks."""
     found: dict[str, None] = {}
     elided = _ELISION.match(word)
     for spelling in (word, word[elided.end() :]) if elided else (word,):

@@ -19,7 +19,7 @@ from tests.chat_models.model_contract import CONTEXT, REQUEST, ModelContract, an
 
 BIRDS = {"Kestrel": 5, "Osprey": 7, "Merlin": 8, "Hobby": 9}
 NOTHING = SAYINGS["en"].nothing
-NEAREST = SAYINGS["en"].nearest
+NEAREST = SAYINGS["en"].unsaid + SAYINGS["en"].nearest
 
 
 class TestExtractive(ModelContract):
@@ -128,7 +128,7 @@ async def test_a_message_that_asks_for_nothing_gets_a_sentence_about_what_can_be
 
 async def test_where_no_sentence_is_an_answer_the_nearest_passage_is_shown() -> None:
     got = await ask("Does the Standard plan pay for the hearing aid of my aunt in Japan?", EYES, URLAUB)
-    assert got.text.startswith(f"{SAYINGS['en'].nearest} Eye care: The Standard plan pays up to 150 euros")
+    assert got.text.startswith(f"{NEAREST} Eye care: The Standard plan pays up to 150 euros")
     assert got.finished[0].answer_kind == "nearest"
 
 
@@ -369,3 +369,45 @@ async def test_further_statements_are_quoted_up_to_some_75_words_and_no_row_besi
     sentence = "The parking permit of number {0} is paid by the office of the town" + 9 * " and again" + " in {0}."
     permits = Passage("p", " ".join(map(sentence.format, ("one", "two", "three", "four"))), "p.md", "p.md")
     assert len((await ask("Who pays the parking permit?", permits)).text.split()) <= 80
+
+
+LEAVE = said(
+    "## Parental leave\n\nParental leave is 16 weeks. It is paid.\n\n## Visits\n\nVisitors sign in.", "leave.md"
+)
+STIPEND = said("## Coworking\n\nThe coworking stipend is 200 dollars a month.", "desk.md")
+
+
+async def test_each_part_of_a_question_gets_its_quote_and_a_word_where_there_is_none() -> None:
+    both = await ask("How long is parental leave, and how much is the coworking stipend?", LEAVE, STIPEND)
+    assert "Parental leave is 16 weeks." in both.text
+    assert "Coworking: The coworking stipend is 200 dollars a month. [desk.md]" in both.text
+    assert both.finished[0].answer_kind == "answer"
+    one = await ask("How long is parental leave and who feeds the whales of Norway?", LEAVE, STIPEND)
+    assert "Parental leave is 16 weeks." in one.text
+    assert one.text.endswith(f"“who feeds the whales of Norway”: {NOTHING}")
+
+
+async def test_what_is_compared_gets_a_quote_each() -> None:
+    source = said(
+        "## Oregon\n\nBonding leave is 14 weeks.\n\n## Ohio\n\nBonding leave is 12 weeks. No pay.", "states.md"
+    )
+    got = await ask("Ohio vs Oregon bonding leave", source)
+    assert got.text.index("Ohio: Bonding leave is 12 weeks.") < got.text.index("Oregon: Bonding leave is 14 weeks.")
+
+
+async def test_documents_that_mention_something_are_named_once_each() -> None:
+    got = await ask("Which documents mention parental leave?", LEAVE, replace(LEAVE, id="again"), STIPEND)
+    assert got.text == "- [leave.md]"
+    assert (await ask("Welche Dokumente erwähnen Elternzeit?", EYES, URLAUB)).text == "- [urlaub.md]"
+
+
+async def test_the_nearest_passage_that_has_part_of_what_is_asked_is_not_said_to_have_nothing() -> None:
+    source = said("The coworking stipend of all staff is paid. The canteen is closed.")
+    question = "Which coworking stipend is for Norway?"
+    rarities = {"coworking": 3.0, "stipend": 3.0, "norway": 5.0}
+    request = ModelRequest((Message(Role.USER, question),), question, (source,), rarities=rarities)
+    got = await answer(ExtractiveModel(), request)
+    assert got.text.startswith(f"{SAYINGS['en'].nearest} The coworking stipend of all staff is paid.")
+    assert got.finished[0].answer_kind == "nearest"
+    unlike = await answer(ExtractiveModel(), replace(request, rarities=rarities | {"norway": 8.0}))
+    assert unlike.text.startswith(f"{NEAREST} The coworking stipend")

@@ -184,14 +184,17 @@ ACCORDING_TO_VECTORS = Passage(
 async def test_a_passage_that_vectors_place_near_is_shown_though_it_has_no_word_of_the_question(
     question: str, language: str, name: str
 ) -> None:
-    other = Passage("o", "Parking is free for all of us.", "o.md", "o.md", closeness=0.1)
-    near = replace(ACCORDING_TO_VECTORS, closeness=0.4)
+    free = "Parking is free for all of us."
+    other = Passage("o", free, "o.md", "o.md", closeness=(0.1,), parts=(free,))
+    near = replace(ACCORDING_TO_VECTORS, closeness=(0.4,), parts=(ACCORDING_TO_VECTORS.content,))
+    nearest = SAYINGS[language].unsaid + SAYINGS[language].nearest
     text = await said(question, other, near)
-    assert text.startswith(f"{SAYINGS[language].nearest}{name} After five years of service you get 30 vacation days.")
+    assert text.startswith(f"{nearest}{name} After five years of service you get 30 vacation days.")
     assert text.endswith("[leave.md]")
     assert (await said(question, other, ACCORDING_TO_VECTORS)).startswith(SAYINGS[language].nothing)
+    assert (await said(question, other, replace(near, closeness=(0.55,)))).startswith("After five years")
     rules = "These rules are for all who work here, wherever that is. " * 15
-    long = replace(near, content=f"{rules}\n\n{near.content}", closest=near.content)
+    long = replace(near, content=f"{rules}\n\n{near.content}", closeness=(0.1, 0.4), parts=(rules, near.content))
     assert near.content in await said(question, other, long)
 
 
@@ -234,7 +237,7 @@ async def answered(index: SqliteRetriever, question: str, language: str | None =
 async def test_the_whole_index_tells_that_a_name_is_not_in_it_and_that_other_words_are_common(
     museum: SqliteRetriever,
 ) -> None:
-    assert (await answered(museum, "Who built the tower of Zanzibar?")).startswith(SAYINGS["en"].nearest)
+    assert (await answered(museum, "Who built the tower of Zanzibar?")).startswith(SAYINGS["en"].unsaid)
     assert "The Zeppelin museum stands by the lake." in await answered(museum, "Where is the Zeppelin tower?")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from shared.chat_models import ModelRequest, ToolDefinition
 from shared.chat_models.extractive.model import ExtractiveModel
+from shared.chat_models.extractive.questions import parts_asked
 from shared.chat_types import Message, Role
 from shared.core.prompts import SEARCH_TOOL
 from tests.chat_models.model_contract import REQUEST, answer
@@ -39,6 +40,10 @@ async def rewritten(*conversation: str) -> str:
             "Why? free parking",
         ),
         (
+            ("Quelles administrations publient ?", "Toutes.", "et les communes ?"),
+            "et les communes ? administrations publient",
+        ),
+        (
             ("What about parking?", "40 euros.", "How many vacation days do employees get?"),
             "How many vacation days do employees get?",
         ),
@@ -60,3 +65,20 @@ async def test_a_tool_that_takes_no_text_is_not_called() -> None:
     got = await answer(ExtractiveModel(), ModelRequest(REQUEST.messages, REQUEST.question, REQUEST.sources, (tool,)))
     assert got.calls == []
     assert got.text
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("How long is the leave, and what is the fee?", ["How long is the leave", "what is the fee?"]),
+        ("Wie lang ist der Urlaub? Wie hoch ist die Gebühr?", ["Wie lang ist der Urlaub?", "Wie hoch ist die Gebühr?"]),
+        ("Ohio vs Oregon bonding leave", ["Ohio bonding leave", "Oregon bonding leave"]),
+        ("bonding leave in Ohio or Oregon", ["bonding leave Ohio", "bonding leave Oregon"]),
+        ("congé parental ou sabbatique", ["congé parental", "congé sabbatique"]),
+        ("How long is the leave?", []),
+        ("MIT and I", []),
+        ("jam and tea and milk and honey and bread", []),
+    ],
+)
+def test_a_question_of_several_parts_and_a_comparison_are_split(question: str, parts: list[str]) -> None:
+    assert parts_asked(question) == parts

@@ -9,20 +9,13 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Sequence
-from copy import replace
 from typing import Literal
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
-from shared.chat_models.extractive.questions import (
-    asks_for_nothing,
-    followups,
-    standalone_query,
-    title_of_chat,
-    topic_questions,
-)
-from shared.chat_models.extractive.quotes import CITATION, MOST_STATEMENTS, Quote, best_quotes, written
-from shared.chat_models.extractive.relevance import is_duplicate, read_sources, read_statement, scored
+from shared.chat_models.extractive import questions
+from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, MOST_STATEMENTS, Quote, best_quotes, written
+from shared.chat_models.extractive.relevance import ENOUGH, WHOLE, is_duplicate, read_sources, read_statement, scored
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
@@ -34,8 +27,10 @@ MODEL = "extractive"
 
 _NEAR = 0.4
 """Relevance from which a statement is shown as the nearest one."""
-_CLOSE = 0.28
-"""Closeness of meaning from which a passage is shown as the nearest one. Other questions seldom have it."""
+_NEARLY = 0.7
+"""Relevance from which a statement is shown as the nearest one to a part of the question."""
+_PARTLY = 0.5
+"""Share of a question that the nearest passage has, so that it is not introduced as what says nothing of it."""
 _MOST_ADDED_STATEMENTS = 2
 """Maximum number of statements in an answer that adds to those of other agents."""
 _MOST_TITLES = 6
@@ -97,7 +92,7 @@ type _Reply = tuple[str, Literal["answer", "nearest", "nothing"] | None]
 
 def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     if request.is_task:
-        return title_of_chat(request.messages), None
+        return questions.title_of_chat(request.messages), None
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
         return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"
@@ -107,26 +102,30 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     sample = "\n".join(passage.content for passage in passages)
     language = reply_language(reversed(asked), request.language, accept_language, sample)
     note = f" {SAYINGS[language].only_quotes_files}" if files else ""
-    if asks_for_nothing(asked):
+    if questions.asks_for_nothing(asked):
         return _without_statements(request, language, None, note)
     note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
-    relevant = scored(standalone_query(asked), read_sources(passages), request.rarities)
+    statements = read_sources(passages)
+    relevant = scored(questions.standalone_query(asked), statements, request.rarities)
     own, foreign = told_language(request.question), told_language(sample)
-    quotes = [] if own and foreign and own != foreign else _quotes(request, asked, relevant, said)
+    is_known = not (own and foreign and own != foreign) or any(passage.closeness for passage in passages)
+    quotes = _quotes(request, asked, relevant, said) if is_known else []
     text, kind = written(quotes), "answer"
+    if is_known and (names := questions.documents_mentioning(request.question, relevant)):
+        return names, "answer"
+    if not any(one.share >= WHOLE for quote in quotes for one in quote):
+        parts = _by_part(request, statements, language, said) if is_known else None
+        text, quotes = parts or (text, quotes)
     if not quotes:
-        closest = max((passage.closeness for passage in passages), default=0.0)
-        near = [one for one in relevant if passages[one.source].closeness == closest >= _CLOSE]
-        parts = (read_statement(Statement(passages[one.source].closest), "", one.language) for one in near)
-        meant = [replace(one, score=float(len(one.terms & part.terms))) for one, part in zip(near, parts, strict=True)]
-        quotes = [] if said else best_quotes(meant, most=1, least=0.0) or best_quotes(relevant, least=_NEAR)
+        quotes = [] if said else best_quotes(relevant, least=_NEAR)
         if not quotes:
             return _without_statements(request, language, "nothing", note, said=said)
         foreign = told_language(passages[quotes[0][0].source].content)
         name = f" ({SAYINGS[foreign].name})" if own and foreign and own != foreign else ""
-        text, kind = f"{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
+        unsaid = "" if quotes[0][0].share >= _PARTLY else SAYINGS[language].unsaid
+        text, kind = f"{unsaid}{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
     if request.want_followups:
-        text += followups(relevant, [one for quote in quotes for one in quote], asked, language)
+        text += questions.followups(relevant, [one for quote in quotes for one in quote], asked, language)
     return text, kind
 
 
@@ -137,10 +136,30 @@ def _quotes(
     quotes = best_quotes(relevant, said, _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS)
     answer = next((one.content for one in reversed(request.messages) if one.role is Role.ASSISTANT), "")
     is_new = any(all(one.text not in answer for one in quote) for quote in quotes)
-    if is_new or standalone_query(asked) == standalone_query(asked[-1:]):
+    if is_new or questions.standalone_query(asked) == questions.standalone_query(asked[-1:]):
         return quotes
     alone = best_quotes(scored(request.question, relevant, request.rarities), said)
     return alone or [*quotes, *best_quotes(relevant, (*said, *(one for quote in quotes for one in quote)), most=1)]
+
+
+def _by_part(
+    request: ModelRequest, statements: Sequence[Statement], language: str, said: Sequence[Statement]
+) -> tuple[str, list[Quote]] | None:
+    """Answer each part of a question that has several, and name those that nothing answers; None: nothing does any."""
+    texts: list[str] = []
+    quotes: list[Quote] = []
+    for part in (parts := questions.parts_asked(request.question)):
+        relevant = scored(part, statements, request.rarities, is_part=True)
+        least = ENOUGH if any(one.score >= ENOUGH for one in relevant) else _NEARLY
+        lead = "" if least == ENOUGH else f"{SAYINGS[language].nearest} "
+        found = best_quotes(relevant, said, 1, least, LONGEST_ANSWER // len(parts))
+        new = {(one.source, one.text) for quote in found for one in quote}
+        if new and 2 * len(new & {(one.source, one.text) for quote in quotes for one in quote}) > len(new):
+            continue  # what answers another part answers this one as well
+        nothing = f"“{part.rstrip('?')}”: {SAYINGS[language].nothing}"
+        texts.append(lead + written(found, named=True) if found else nothing)
+        quotes += found
+    return ("\n\n".join(texts), quotes) if quotes else None
 
 
 def _without_statements(
@@ -158,7 +177,7 @@ def _without_statements(
     else:
         text = f"{sayings.nothing} {about}".strip() if kind else about or sayings.about.partition(".")[0] + "."
     if not said:
-        text += note + (topic_questions(named, language) if request.want_followups and kind else "")
+        text += note + (questions.topic_questions(named, language) if request.want_followups and kind else "")
     answers = (message.content for message in _since_question(request.messages) if message.role is Role.ASSISTANT)
     return _ended(request, text) if any(answers) or _can_only_summarize(request) else text, kind
 
@@ -180,7 +199,7 @@ def _tool_call(request: ModelRequest) -> ToolCall | None:
     if tool is None or request.messages[-1].role is Role.TOOL:
         return None
     asked = _user_questions(request)
-    query = asked[-1] if asks_for_nothing(asked) else standalone_query(asked)
+    query = asked[-1] if questions.asks_for_nothing(asked) else questions.standalone_query(asked)
     wanted = [query] if tool.takes_queries else query
     return ToolCall("call_extractive", tool.name, json.dumps({tool.query: wanted}, ensure_ascii=False))
 

@@ -5,13 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
+from pathlib import Path
 
 from shared.chat_models.extractive.relevance import subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, Role
 from shared.history.contents import title_of
-from shared.words.stop_words import LIGHT
+from shared.words.stop_words import DOCUMENTS, LIGHT, MENTIONING, joining_words
 from shared.words.terms import spelled, words
 
 _LONGEST_QUESTION = 500
@@ -21,41 +22,18 @@ _MOST_ADDED_WORDS = 12
 _MIN_SUBJECT_WORDS = 2
 """A question with fewer subject words and without an auxiliary verb is a fragment, such as `With family?`."""
 
-_ABOUT_US = re.compile(
-    r"\b(who|what) are you\b|\bwer (bist du|sind sie)\b|\b(which|what|welche) (documents|files|dokumente|dateien)\b",
-    re.IGNORECASE,
-)
-
-_REFERS_BACK = re.compile(
-    r"\b(it|its|they|them|their|this|these|those|that one|ones?|same|he|him|she|"
-    r"es|ihn|ihm|dies\w{0,2}|davon|dafür|dafuer|dazu|damit|daran|darauf|darüber|darueber|dabei|dort|denen|derselbe|"
-    r"das(?!\s+(?-i:[A-ZÄÖÜ0-9])))\b",  # no noun or number follows
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(
-    r"\s*(and|or|but|what about|how about|what else|why|also|und|oder|aber|auch|wie ist es|wie sieht es|was ist mit|"
-    r"warum|wieso|sonst|(how many|wie ?viele) (are|can|do|may|must|should|kann|darf|muss|sind))\b",
-    re.IGNORECASE,
-)
-"""The beginning of a question that goes on from another. `How many can I buy?` does not say of what."""
-_REFERS_TO_NOTHING = re.compile(
-    r"\b(this|these|dies\w{0,2}) (year|month|week|quarter|summer|winter|jahr|monat|woche|quartal|sommer|winter)\w*|"
-    r"\bit (take|takes|cost|possible|allowed|necessary|matter|ok|okay) (\w+ ){0,2}?(to|until|if|when|before)\b|"
-    r"\b(gibt es|es gibt)\b|\b(dauert|ist) es,? (möglich|erlaubt|nötig|bis)\b",
-    re.IGNORECASE,
-)
-"""Words of `_REFERS_BACK` that stand for no noun: `this year`, `is it possible to …`, `gibt es …`."""
-_SECOND_CLAUSE = re.compile(
-    r",|(?<=\w )\b(if|when|while|because|before|after|until|wenn|falls|weil|bevor|nachdem)\b", re.IGNORECASE
-)
-"""The beginning of a clause whose pronouns refer to the clause before it: `Do days lapse if I do not use them?`"""
-_AUXILIARY = re.compile(
-    r"\b(am|is|are|was|were|do|does|did|can|could|will|would|should|may|must|have|has|had|"
-    r"ist|sind|bin|war|waren|hat|habe|haben|kann|können|darf|dürfen|muss|müssen|soll|sollen|wird|werden|gibt|gilt|gelten)\b",
-    re.IGNORECASE,
-)
-"""A verb that makes a question with one subject word a whole one: `When can I retire?`"""
-
+_LINES = Path(__file__).with_name("questions.txt").read_text(encoding="utf-8").splitlines()
+_PATTERNS = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, between, pattern in (line.partition(": ") for line in _LINES)
+    if between and not name.startswith("//")
+}
+_MOST_PARTS = 3
+"""Maximum number of questions in one."""
+_LEAST_GRAMMAR = 2
+"""Stop words and words that ask in what is a question of its own: `what is the fee` has three."""
+_FIRST_WORDS = 4
+"""Words of a question among which what it asks for is."""
 _MOST_FOLLOWUPS = 3
 """Maximum number of follow-up questions."""
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -72,7 +50,7 @@ def asks_for_nothing(questions: Sequence[str]) -> bool:
     if subject_words(question).keys() - GREETINGS.keys():
         return False
     greets = any(spelled(word) in GREETINGS for word in words(question))
-    return len(questions) == 1 or greets or bool(_ABOUT_US.search(question))
+    return len(questions) == 1 or greets or bool(_PATTERNS["about_us"].search(question))
 
 
 def standalone_query(questions: Sequence[str]) -> str:
@@ -89,6 +67,42 @@ def standalone_query(questions: Sequence[str]) -> str:
         added += new.values()
         refers = _refers_to_earlier(before)
     return " ".join([last, *added[:_MOST_ADDED_WORDS]])
+
+
+def parts_asked(question: str) -> list[str]:
+    """Split a question into the two or three that it asks; empty: it asks one.
+
+    `How long is A, and what is B?` asks for each. What is compared, as in `A B or C B`, and `A and C B`, takes along
+    the words that only the other has.
+    """
+    text = " ".join(question[:_LONGEST_QUESTION].split())
+    joining, pieces = joining_words(text), [""]
+    for word in text.split():
+        if spelled(word) in joining:
+            pieces.append("")
+            continue
+        pieces[-1] = f"{pieces[-1]} {word}".strip()
+        if word.endswith(_QUESTION_MARKS):
+            pieces.append("")
+    parts = [piece.rstrip(" ,") for piece in pieces if subject_words(piece)]
+    if not 1 < len(parts) <= _MOST_PARTS:
+        return []
+    asked = [[word.text for word in subject_words(part).values()] for part in parts]
+    if len(parts) == 2 and len(list(words(parts[1]))) - len(asked[1]) < _LEAST_GRAMMAR:
+        first, second = asked
+        same = min(len(first), len(second))
+        return [" ".join((*first, *second[same:])), " ".join((*first[: len(first) - same], *second))]
+    return parts
+
+
+def documents_mentioning(question: str, statements: Sequence[Statement]) -> str:
+    """Name the documents that have what a question asks for, where it asks which do; empty: it asks something else."""
+    every = [spelled(word) for word in words(question[:_LONGEST_QUESTION])]
+    if DOCUMENTS.isdisjoint(every[:_FIRST_WORDS]) or MENTIONING.isdisjoint(every):
+        return ""
+    wanted = [word for key, word in subject_words(question).items() if key not in DOCUMENTS | MENTIONING]
+    found = [one.sourcepage for one in statements if all(not one.passage.isdisjoint(word.terms) for word in wanted)]
+    return "\n".join(f"- [{name}]" for name in dict.fromkeys(found)) if wanted else ""
 
 
 def followups(statements: Sequence[Statement], answer: Sequence[Statement], asked: Sequence[str], language: str) -> str:
@@ -119,13 +133,16 @@ def topic_questions(topics: Sequence[str], language: str) -> str:
 def _refers_to_earlier(question: str) -> bool:
     """Whether a question goes on from the one before it, is a fragment, or has a word for a noun that it lacks."""
     subject = subject_words(question)
-    is_whole = len(subject) >= _MIN_SUBJECT_WORDS or (subject.keys() - LIGHT and _AUXILIARY.search(question))
-    if _GOES_ON.match(question) or not is_whole:
+    is_whole = len(subject) >= _MIN_SUBJECT_WORDS or (
+        subject.keys() - LIGHT and _PATTERNS["auxiliary"].search(question)
+    )
+    goes_on = _PATTERNS["goes_on"].match(question) or spelled(next(words(question), "")) in joining_words(question)
+    if goes_on or not is_whole:
         return True
-    second = _SECOND_CLAUSE.search(question)
+    second = _PATTERNS["second_clause"].search(question)
     if second and len(subject_words(question[: second.start()])) >= _MIN_SUBJECT_WORDS:
         question = question[: second.start()]
-    return bool(_REFERS_BACK.search(_REFERS_TO_NOTHING.sub("", question)))
+    return bool(_PATTERNS["refers_back"].search(_PATTERNS["refers_to_nothing"].sub("", question)))
 
 
 def _topics(statements: Sequence[Statement]) -> Iterator[str]:

@@ -18,7 +18,7 @@ _SECOND = 0.35
 """Factor for that share where the second statement is of the same source."""
 _SHORTEST_ANSWER = 300
 """Characters to which an answer is filled with what is around its best statement."""
-_LONGEST_ANSWER = 450
+LONGEST_ANSWER = 450
 """Characters that further statements are added up to, some 75 words. The row that has the whole question is enough."""
 _FIRST_WORDS = 3
 """Words of a sentence that can point back to the one before it."""
@@ -40,6 +40,7 @@ def best_quotes(
     known: Collection[Statement] = (),
     most: int = MOST_STATEMENTS,
     least: float = ENOUGH,
+    size: int = LONGEST_ANSWER,
 ) -> list[Quote]:
     """Choose the statements that answer the question, and quote each with what it needs; the best first.
 
@@ -59,7 +60,7 @@ def best_quotes(
         if len(chosen) == most or ranks[place] < further * (_SECOND if goes_on else 1):
             continue
         said = sum(len(statements[place].text) for quote in quotes for place in quote)
-        if chosen and (said + len(one.text) > _LONGEST_ANSWER or (chosen[0].label and chosen[0].share >= WHOLE)):
+        if chosen and (said + len(one.text) > size or (chosen[0].label and chosen[0].share >= WHOLE)):
             continue
         leads_nowhere = one.introduces and all(other.lead != one.text for other in statements[place + 1 : place + 2])
         if (leads_nowhere and least == ENOUGH) or any(is_duplicate(one, other) for other in (*known, *chosen)):
@@ -70,8 +71,9 @@ def best_quotes(
         first = next(quote for quote in quotes if not quote.isdisjoint(places))
         if first is not places:
             first |= quotes.pop()
-    if quotes and chosen[0].share < WHOLE and not chosen[0].label:
-        _fill(statements, quotes, _SHORTEST_ANSWER if least == ENOUGH else _LONGEST_QUOTE)
+    is_part = size < LONGEST_ANSWER
+    if quotes and (is_part or chosen[0].share < WHOLE) and not chosen[0].label:
+        _fill(statements, quotes, _SHORTEST_ANSWER if least == ENOUGH and not is_part else size)
     return [[statements[place] for place in sorted(quote)] for quote in quotes]
 
 
@@ -110,9 +112,9 @@ def _needed(statements: Sequence[Statement], place: int) -> set[int]:
     return places
 
 
-def written(quotes: Collection[Quote]) -> str:
+def written(quotes: Collection[Quote], *, named: bool = False) -> str:
     """Write quotes one after the other, each with its citation; with their headings if these differ."""
-    named = len({quote[0].topic for quote in quotes}) > 1
+    named = named or len({quote[0].topic for quote in quotes}) > 1
     texts = [_cited(quote, named=named) for quote in quotes]
     return ("\n\n" if any("\n" in text for text in texts) else " ").join(texts)
 

@@ -38,6 +38,9 @@ _UNSEEN = 80
 """Passages without the word that are counted beside the sources, as the built-in index does."""
 WHOLE = 0.9
 """Share of the question from which a statement counts as having all of it, which is always enough."""
+_OF_ALL, _OF_A_PART = (0.15, 0.5), (0.6, 0.8)
+"""What the share of the question counts beside closeness, and the sum of both that is an answer: to the question that
+closeness is known for, and to a part of it."""
 _MIN_OVERLAP = 0.6
 """Share of another's terms that a duplicate's are, at least. Passages overlap, so a sentence can be found twice."""
 _GRAMMAR = re.compile("[\u3040-\u309f]+")
@@ -76,8 +79,14 @@ def read_sources(sources: Iterable[Passage]) -> list[Statement]:
         split = (replace(one, topic=one.topic or heading, source=number) for one in statements_of(source.whole))
         read = [read_statement(one, source.sourcepage, language, around) for one in split]
         passage = frozenset[str]().union(*(one.terms | one.context for one in read))
-        found += [replace(one, passage=passage) for one in read]
+        parts = [(_terms(part, language), close) for part, close in zip(source.parts, source.closeness, strict=False)]
+        found += [replace(one, passage=passage, closeness=_closeness(one, parts)) for one in read]
     return found
+
+
+def _closeness(one: Statement, parts: Sequence[tuple[frozenset[str], float]]) -> float:
+    """How close the part is that has the statement, or most of it."""
+    return max((close * len(one.terms & terms) / max(len(one.terms), 1) for terms, close in parts), default=0.0)
 
 
 def read_statement(one: Statement, sourcepage: str, language: str, around: frozenset[str] = frozenset()) -> Statement:
@@ -87,7 +96,9 @@ def read_statement(one: Statement, sourcepage: str, language: str, around: froze
     return replace(one, sourcepage=sourcepage, language=language, terms=terms, context=context)
 
 
-def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str, float]) -> list[Statement]:
+def scored(
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], *, is_part: bool = False
+) -> list[Statement]:
     """Give statements their relevance to a question: what they hold of it, and how far that is beyond chance.
 
     What a statement holds is its share of the words, by rarity. By chance it would be the mean share of all passages;
@@ -128,6 +139,9 @@ def scored(question: str, statements: Sequence[Statement], rarities: Mapping[str
         heaviest = max((weight for there, weight in held if there >= _CONTEXT_FACTOR), default=0.0)
         score = min(score, WHOLE * ENOUGH) if lacked > _HEAVIER * heaviest else score
         # A statement that says nothing that the question does not is a heading, or a question itself.
+        if one.closeness:
+            words_count, enough = _OF_A_PART if is_part else _OF_ALL
+            score = (one.closeness + words_count * share) / enough
         found.append(replace(one, share=share, score=0.0 if one.terms <= said else score))
     return found
 

@@ -33,6 +33,8 @@ class Sayings(NamedTuple):
     """First words of sentences that refer to the sentence before, in the languages that most documents here are in."""
     question: str
     """How a `{topic}` becomes a question."""
+    unsaid: str
+    """Says that no sentence says it, before the nearest passage; with a space behind it."""
     nearest: str
     """Introduces the nearest passage, where no sentence is an answer."""
     nothing: str
@@ -73,16 +75,10 @@ def told_language(text: str) -> str | None:
 
 
 def reply_language(said: Iterable[str], wanted: str | None, accepted: str, documents: str) -> str:
-    """Choose the language to speak in, a key of `SAYINGS`.
+    """Choose the language to speak in, a key of `SAYINGS`: the first that is known.
 
-    It is the first that is known: that of the conversation, the wanted one, the first that the client accepts, that of
-    the documents, English.
-
-    Args:
-        said: The user's questions, the last one first.
-        wanted: A BCP 47 tag that the request names: front ends send the language of their menus.
-        accepted: The header `Accept-Language`.
-        documents: Text of the documents.
+    That of what the user has `said`, the last question first; the `wanted` one, which front ends send as that of their
+    menus; the first that the client `accepted` by the header; that of the `documents`; English.
     """
     tags = (*(told_language(text) or "" for text in said), wanted or "")
     accepts = (tag.partition(";")[0].strip() for tag in accepted.split(","))

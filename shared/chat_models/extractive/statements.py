@@ -33,25 +33,13 @@ _TABLE_LINE = re.compile(r"[\s|:-]+$")
 END_PUNCTUATION = tuple(".!?…。！？؟۔։।॥;:：")
 """What ends a statement."""
 
-_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"!\[[^\[\]]*\]\([^)]{0,1000}\)"), ""),  # an image
-    (re.compile(r"\[([^\[\]]+)\]\([^)]{0,1000}\)"), r"\1"),  # a link keeps its text
-    (re.compile(r"</?[A-Za-z][^<>]{0,200}>"), " "),  # an HTML tag
-    (re.compile(r"(\*\*|__)(?=\S)(.{1,500}?)(?<=\S)\1"), r"\2"),  # bold
-    (re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])"), r"\1"),  # italic
-    (re.compile(r"(?<!\w)_(?=\S)([^_]+?)(?<=\S)_(?!\w)"), r"\1"),
-    (re.compile(r"`+([^`]*)`+"), r"\1"),  # code
-    (re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])"), r"\1"),  # an escaped character
-    (re.compile("<{2,}"), "«"),  # clients would take it for the marker of a follow-up question
-    (re.compile(">{2,}"), "»"),
-    (re.compile(r"\*{2,}|#{2,}"), ""),  # half of a pair of marks, left where the passage was cut
-    (re.compile(r"\s+"), " "),
-)
-"""Patterns of Markdown and HTML markup with their replacements.
-
-The text may come from a caller's file, and matching blocks the process. No pattern may take quadratic time: none
-searches the rest of the text from each position where it could begin."""
-
+_LINES = Path(__file__).with_name("markup.txt").read_text(encoding="utf-8").split("\n")
+_MARKUP = [
+    (re.compile(pattern), instead)
+    for pattern, between, instead in (line.partition(" → ") for line in _LINES)
+    if between and not pattern.startswith("//")
+]
+"""Patterns of Markdown and HTML markup with their replacements."""
 _ABBREVIATIONS = frozenset(words(Path(__file__).with_name("abbreviations.txt").read_text(encoding="utf-8")))
 """Abbreviations in lower case, without their full stop; none that often ends a sentence, as `etc.` does. Single letters
 count too: `z. B.`, `e. g.`, initials."""
@@ -89,6 +77,8 @@ class Statement:
     """The terms of the whole passage that it is from."""
     share: float = 0.0
     """Share of the question's words that it has, by weight."""
+    closeness: float = 0.0
+    """How close its meaning is to the question's, as `Passage.closeness`."""
     score: float = 0.0
     """Its relevance; from `relevance.ENOUGH` on it is an answer."""
 

@@ -167,11 +167,8 @@ class SqliteRetriever:
             if texts is not None:
                 # The words of another language find what has them by chance, and would push out what is meant.
                 ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
-            closeness = search.closeness_of(db, vector, nearest)
-            found = _best(db, ranking, query, closeness)
-            if closeness and embedder.part_size:
-                part = search.closest_part(db, nearest[0][0], vector)
-                found = [_with_part(one, part, embedder.part_size, closeness[nearest[0][0]]) for one in found]
+            closeness = search.closeness_of(db, vector, [found for found, _ in (*nearest[:1], *ranking[: query.top])])
+            found = [_with_parts(one, embedder.part_size) for one in _best(db, ranking, query, closeness)]
             titles = search.titles_in(db, query.access)
             return SearchResult(tuple(found), mode, rarities=texts.rarities if texts else {}, titles=titles)
 
@@ -188,17 +185,16 @@ def _best(
     db: apsw.Connection,
     ranking: search.Ranking,
     query: SearchQuery,
-    closeness: Mapping[int, float] = MappingProxyType({}),
+    closeness: Mapping[int, Sequence[float]] = MappingProxyType({}),
 ) -> tuple[Passage, ...]:
     minimum = -math.inf if query.minimum_score is None else query.minimum_score
     return search.load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
 
 
-def _with_part(passage: Passage, part: tuple[int, int], size: int, closest: float) -> Passage:
-    """If a passage is the closest of all, add the text of its closest part."""
-    parts = parts_of([passage.whole], size) if passage.closeness == closest else []
-    place, count = part
-    return replace(passage, closest=parts[place][1]) if len(parts) == count else passage
+def _with_parts(passage: Passage, size: int | None) -> Passage:
+    """Add the texts of the parts that have a vector each."""
+    parts = tuple(text for _, text in parts_of([passage.whole], size)) if size else (passage.whole,)
+    return replace(passage, parts=parts) if len(parts) == len(passage.closeness) else passage
 
 
 async def _embed(text: str, embedder: Embedder, made_with: EmbeddingInfo) -> Sequence[float]:

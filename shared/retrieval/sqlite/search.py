@@ -158,37 +158,31 @@ def rank_by_vector(db: apsw.Connection, query: SearchQuery, vector: Sequence[flo
     return sorted(best.items(), key=lambda one: -one[1])[:limit]
 
 
-def closeness_of(db: apsw.Connection, vector: Sequence[float], nearest: Ranking) -> dict[int, float]:
-    """Return how close the nearest passages are: 0 is as close as an average passage of the index, 1 the same vector.
+def closeness_of(db: apsw.Connection, vector: Sequence[float], passages: Sequence[int]) -> dict[int, list[float]]:
+    """Return how close each part of some passages is: 0 is as close as an average part of others, 1 the same vector.
 
     A cosine alone does not say it: each model uses a narrow range of its own, and each language a part of that range.
     """
     newest = db.execute("SELECT max(rowid) FROM vector_parts").get or 0
+    bound = {"vector": vector_blob(vector), "passages": _json(passages), "nearest": passages[0] if passages else 0}
     average: float = db.execute(
         "SELECT ifnull(avg(1 - vec_distance_cosine(embedding, :vector)), 1) FROM passage_vectors "  # noqa: S608 (ours)
-        f"WHERE rowid IN {_LISTED} AND rowid NOT IN (SELECT rowid FROM vector_parts WHERE passage = :best)",
-        {
-            "vector": vector_blob(vector),
-            "rowids": _json(list(range(1, newest + 1, newest // _SAMPLED + 1))),
-            "best": nearest[0][0] if nearest else 0,
-        },
+        f"WHERE rowid IN {_LISTED} AND rowid NOT IN (SELECT rowid FROM vector_parts WHERE passage = :nearest)",
+        {**bound, "rowids": _json(list(range(1, newest + 1, newest // _SAMPLED + 1)))},
     ).get
-    return {rowid: (cosine - average) / (1 - average) for rowid, cosine in nearest} if average < 1 else {}
-
-
-def closest_part(db: apsw.Connection, passage: int, vector: Sequence[float]) -> tuple[int, int]:
-    """Return which part of a passage is the closest, from 0, and how many parts have a vector."""
     rows = db.execute(
-        "SELECT vec_distance_cosine(embedding, :vector) FROM vector_parts JOIN passage_vectors USING (rowid) "
-        "WHERE passage = :passage ORDER BY rowid",
-        {"passage": passage, "vector": vector_blob(vector)},
+        "SELECT passage, 1 - vec_distance_cosine(embedding, :vector) FROM vector_parts JOIN passage_vectors "
+        "USING (rowid) WHERE passage IN (SELECT value FROM json_each(:passages)) ORDER BY rowid",
+        bound,
     )
-    distances: list[float] = [row[0] for row in rows]
-    return min(range(len(distances)), key=distances.__getitem__), len(distances)
+    found: dict[int, list[float]] = {}
+    for passage, cosine in msgspec.convert(rows.fetchall() if average < 1 else [], list[tuple[int, float]]):
+        found.setdefault(passage, []).append((cosine - average) / (1 - average))
+    return found
 
 
 def load_passages(
-    db: apsw.Connection, ranking: Ranking, closeness: Mapping[int, float] = MappingProxyType({})
+    db: apsw.Connection, ranking: Ranking, closeness: Mapping[int, Sequence[float]] = MappingProxyType({})
 ) -> tuple[Passage, ...]:
     """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
     rows = db.execute(
@@ -197,7 +191,7 @@ def load_passages(
         {"rowids": _json([rowid for rowid, _ in ranking])},
     )
     found = {row.rowid: row for row in msgspec.convert(rows.fetchall(), list[_Row])}
-    return tuple(_passage(found[rowid], score, closeness.get(rowid, 0.0)) for rowid, score in ranking if rowid in found)
+    return tuple(_passage(found[rowid], score, closeness.get(rowid, ())) for rowid, score in ranking if rowid in found)
 
 
 def titles_in(db: apsw.Connection, access: Access | None) -> tuple[str, ...]:
@@ -266,7 +260,7 @@ class _Row(NamedTuple):
 _COLUMNS = ", ".join(_Row._fields)
 
 
-def _passage(row: _Row, score: float | None, closeness: float = 0.0) -> Passage:
+def _passage(row: _Row, score: float | None, closeness: Sequence[float] = ()) -> Passage:
     return Passage(
         id=row.id,
         content=row.content,
@@ -280,7 +274,7 @@ def _passage(row: _Row, score: float | None, closeness: float = 0.0) -> Passage:
         oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
         groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),
         score=score,
-        closeness=closeness,
+        closeness=tuple(closeness),
     )
 
 
