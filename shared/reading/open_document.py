@@ -230,8 +230,10 @@ class _OpenDocument:
             yield equation_text(part)
 
     def _object(self, element: Element) -> Iterator[str]:
-        """The title and the values of a chart."""
+        """The title and the values of a chart, or the content of another document."""
         part = self._part(element)
+        for body in part.iterfind("{*}body/*") if part is not None else ():
+            yield from self._blocks(body) if local_name(body) in ("text", "spreadsheet") else ()
         for chart in part.iterfind("{*}body/{*}chart/{*}chart") if part is not None else ():
             yield from (self._plain(title) for title in chart.iterfind("{*}title"))
             for table in chart.iterfind("{*}table"):

@@ -108,10 +108,15 @@ def open_text() -> bytes:
         "</text:list-item></text:list><table:table><table:table-row><table:table-cell><text:p>Boat</text:p>"
         "</table:table-cell><table:table-cell><text:p>417</text:p></table:table-cell></table:table-row></table:table>"
         "<text:p><drawing:frame><drawing:text-box><text:p>In a box</text:p></drawing:text-box></drawing:frame></text:p>"
+        "<text:p><drawing:frame><drawing:object href='./Object 1'/></drawing:frame></text:p>"
         "<text:p><office:annotation><text:p>Who pays?</text:p></office:annotation></text:p>"
     )
     body = f"<office:body><office:text>{inner}</office:text></office:body>"
-    return package({"content.xml": f"<office:document-content {names}>{body}</office:document-content>".encode()})
+    fees = "<table:table><table:table-row><table:table-cell><text:p>Oar</text:p></table:table-cell></table:table-row>"
+    sheet = f"<office:body><office:spreadsheet>{fees}</table:table></office:spreadsheet></office:body>"
+    whole = {"content.xml": body, "Object 1/content.xml": sheet}
+    parts = {name: f"<office:document-content {names}>{one}</office:document-content>" for name, one in whole.items()}
+    return package({name: one.encode() for name, one in parts.items()})
 
 
 def html() -> bytes:
