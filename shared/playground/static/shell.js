@@ -15,7 +15,7 @@ import { inLanguage, locale, nameOfApp, t } from "./texts.js";
  */
 
 /** Rooms add themselves here when they are imported: `app.js` decides in which order.
- * @type {{ places: Place[], tabs: Tab[], side: (() => any)[], foot: (() => any)[], notices: (() => any)[] }} */
+ * @type {{ places: Place[], tabs: Tab[], side: ((props: {}) => any)[], foot: (() => any)[], notices: (() => any)[] }} */
 export const rooms = { places: [], tabs: [], side: [], foot: [], notices: [] };
 
 /** The part of the address behind `#`. */
