@@ -5,9 +5,10 @@ handler a `Call`. A route that is open to all is an `Open` there, and its handle
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.datastructures import Headers
@@ -26,6 +27,7 @@ from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
 from shared.web.public_url import base_url
 from shared.web.receiving import read_body
+from shared.web.responses import TurnResponse
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
 
@@ -220,8 +222,21 @@ async def _recorded(route: Route, call: Call, audit: Audit) -> Response:
         status = error.status if isinstance(error, SwitchboardError) else InternalError.status
         await audit.write("act", call.owner, None, **about, status=status)
         raise
-    await audit.write("act", call.owner, None, **about, status=response.status_code)
+    write = partial(audit.write, "act", call.owner, None, **about, status=response.status_code)
+    if isinstance(response, TurnResponse):  # the lines of an upload's steps
+        response.body_iterator = _to_the_outcome(response.body_iterator, write)
+    else:
+        await write()
     return response
+
+
+async def _to_the_outcome(lines: AsyncIterable[Any], write: Callable[..., Awaitable[None]]) -> AsyncGenerator[bytes]:
+    """Pass on the lines of steps; what came of them, which the last one says, is in the record before it is sent."""
+    async for line in lines:
+        said = msgspec.json.decode(line, type=dict[str, Any])
+        if "detail" in said:
+            await write(state=said["state"])
+        yield line
 
 
 def _signed(route: Route, request: Request) -> Headers:

@@ -91,6 +91,9 @@ async def test_turns_of_each_wire_and_changes_are_recorded_and_their_texts_are_n
         assert (await send(http, "PUT", f"{host.url}/documents/new.txt", b"New."))[0] == 200
         assert (await send(http, "DELETE", f"{host.url}/documents/new.txt"))[0] == 204
         assert (await send(http, "DELETE", f"{host.url}/documents/new.txt"))[0] == 404
+        as_lines = ADA.bearer | {"accept": "application/x-ndjson"}
+        async with http.put(f"{host.url}/documents/cut.pdf", data=b"%PDF-1.7 cut", headers=as_lines) as steps:
+            assert '"failed"' in await steps.text()
         assert (await send(http, "PUT", f"{host.url}/documents/mine/nettle.txt", b"Nettle ships in May."))[0] == 200
         said = {"messages": [{"role": "user", "content": "When does nettle ship?"}]}
         assert "mine/nettle.txt" in (await send(http, "POST", f"{host.url}/ai-chat/chat", said))[1]
@@ -98,7 +101,8 @@ async def test_turns_of_each_wire_and_changes_are_recorded_and_their_texts_are_n
         assert "key:ada" in host.log()
         assert "nettle" not in host.log().lower()
         assert QUESTION not in host.log()
-    *lines, _, own, _, answered = lines
+    *lines, _, steps, _, own, _, answered = lines
+    assert (steps["status"], steps["state"]) == (200, "failed")
     assert (own["path"], answered["documents"][0]) == ("/api/documents/mine/", "mine/")
     assert "nettle" not in json.dumps([own, answered])
     kinds = [line["audit"] for line in lines]
