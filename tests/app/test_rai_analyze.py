@@ -266,7 +266,7 @@ async def test_a_service_that_stops_in_the_middle_has_not_said_that_a_text_is_ha
 ) -> None:
     rai.script(cleared())
     status, error = await post(http, scripted.url + "/rai/analyze", EVENT)
-    assert (status, [*error]) == (503, ["error"])
+    assert (status, error["code"], [*error]) == (503, "unavailable", ["error", "code"])
     assert "did not analyse everything" in error["error"] or "ended the analysis early" in error["error"]
 
 
