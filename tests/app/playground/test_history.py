@@ -400,6 +400,7 @@ async def test_the_model_writes_the_title_after_the_first_answer_and_without_it_
     with openai.to("### Task:"):
         openai.reply('"Implants in the Standard plan."\n\nIt says so.')
     await asked(page, app, openai, "What about implants?", title="Implants in the Standard plan")
+    await expect(chats(page).get_by_role("link", name="Implants in the Standard plan", exact=True)).to_be_visible()
     openai.reply("Later.")
     await ask_on(page, "When?")
     await ended(page)
