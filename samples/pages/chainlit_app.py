@@ -1,6 +1,4 @@
 """A chat in Chainlit: `chainlit run chainlit_app.py`."""
-# ruff: noqa: INP001 (no package)
-# pyright: basic, reportMissingImports=false
 
 import chainlit as cl
 from openai import APIError, AsyncOpenAI

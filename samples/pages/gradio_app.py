@@ -1,6 +1,4 @@
 """A chat in Gradio: `python gradio_app.py`."""
-# ruff: noqa: INP001 (no package)
-# pyright: basic, reportMissingImports=false
 
 from collections.abc import Iterator
 from typing import Any

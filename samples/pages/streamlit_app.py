@@ -1,6 +1,4 @@
 """A chat in Streamlit: `streamlit run streamlit_app.py`."""
-# ruff: noqa: INP001 (no package)
-# pyright: basic, reportMissingImports=false
 
 import streamlit as st
 from openai import APIError, OpenAI

@@ -53,18 +53,15 @@ class BearerTokens:
     def from_settings(cls, settings: Settings) -> "BearerTokens":
         """Make it for these settings, which were checked to be complete."""
         tenant, client = (settings.auth_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
-        return cls._of(settings, tenant, client, id_tokens=settings.auth_id_tokens)
+        authority, keys = _authority(settings, tenant)
+        return cls(tenant, client, authority, keys, id_tokens=settings.auth_id_tokens)
 
     @classmethod
     def for_bot(cls, settings: Settings) -> "BearerTokens":
         """Make what checks the tokens that Teams gets for users of the bot of these settings."""
         tenant, client = (settings.bot_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
-        return cls._of(settings, tenant, client, resource=settings.bot_sso_resource)
-
-    @classmethod
-    def _of(cls, settings: Settings, tenant: str, client: str, **more: Any) -> "BearerTokens":  # noqa: ANN401 (as `__init__`)
-        authority = settings.auth_authority.rstrip("/")
-        return cls(tenant, client, authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys"), **more)
+        authority, keys = _authority(settings, tenant)
+        return cls(tenant, client, authority, keys, resource=settings.bot_sso_resource)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the request's token.
@@ -129,3 +126,9 @@ def _has_permission(claims: dict[str, Any]) -> bool:
             return True
         case _:
             return False
+
+
+def _authority(settings: Settings, tenant: str) -> tuple[str, SigningKeys]:
+    """Return the directory's URL, and the keys of a tenant of it."""
+    authority = settings.auth_authority.rstrip("/")
+    return authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys")

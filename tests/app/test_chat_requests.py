@@ -347,7 +347,7 @@ async def test_a_message_is_held_for_a_minute_at_a_time_and_then_deleted_or_show
         with suppress(Unavailable, KeyError):
             async with AnswerQueue(queues.answers, queues.blobs, watched).held(taken.id, taken.pop_receipt or ""):
                 assert await changes.get() == ("PUT", "60")
-                await asyncio.sleep(0)  # it waits for the next renewal
+                await asyncio.sleep(0)  # the task that renews it takes its first step, to the timer
                 clock.forward(20)
                 assert await changes.get() == ("PUT", "60")
                 if error:
