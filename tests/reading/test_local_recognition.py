@@ -80,13 +80,17 @@ async def test_a_process_killed_in_mid_page_is_that_files_fault_and_the_next_is_
     recognition = LocalRecognition()
     assert (await recognition.read(saved(Image.new("L", (60, 80), 255), "PNG")))[0].text == ""  # the server runs
     await asyncio.to_thread(wait_for_readers, some=False, models="local.recognition")
-    reading = asyncio.create_task(recognition.read(saved(picture(), "PNG")))
+    one = picture()
+    page = Image.new("L", (one.width, one.height * 30), 255)  # so much to read that the kill comes in its midst
+    for number in range(30):
+        page.paste(one, (0, one.height * number))
+    reading = asyncio.create_task(recognition.read(saved(page, "PNG")))
     readers = await asyncio.to_thread(wait_for_readers, some=True, models="local.recognition")
     os.kill(readers[0], signal.SIGKILL)
     with pytest.raises(ReadLimitError, match="takes too much memory to read, or is damaged"):
         await reading
-    (page,) = await recognition.read(saved(picture(), "PNG"))
-    assert "Kranich" in page.text
+    (read,) = await recognition.read(saved(one, "PNG"))
+    assert "Kranich" in read.text
 
 
 async def test_a_page_that_takes_too_long_is_given_up_and_its_process_ended() -> None:
