@@ -77,8 +77,12 @@ async def take(request: Request) -> Response:
             user=activity.sender.aad_object_id or "",
             sender=activity.sender.id,
         )
-        if not (signed.is_service or activity.is_answered_in_response):
-            raise BadRequest("deliveryMode: should be 'expectReplies' or 'stream' for an application of the tenant.")
+        if not signed.is_service:
+            if not activity.is_answered_in_response:
+                raise BadRequest(
+                    "deliveryMode: should be 'expectReplies' or 'stream' for an application of the tenant."
+                )
+            activity = replace(activity, service_url="")  # nobody vouches for it, and the bot's token would go there
         asks = False
         if caller.oid and service.settings.bot_sso_resource:
             is_said = activity.type in ("message", "conversationUpdate") and not activity.is_answered_in_response

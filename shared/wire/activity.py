@@ -91,7 +91,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
     @property
     def is_polled(self) -> bool:
-        """Whether a client of this app's own Direct Line has sent it: no service is behind it."""
+        """Whether no service is behind it: a client of this app's own Direct Line has sent it, or an application."""
         return not self.service_url
 
     @property

@@ -104,6 +104,28 @@ async def test_who_sees_what(
     assert await seen(bot, openai, http, activities[who], headers) == expected
 
 
+async def test_nothing_is_fetched_from_where_an_application_says(
+    bot: RunningHost, bot_service: BotService, http: Any
+) -> None:
+    """An application chooses the service URL of its activities: the bot's token would go there."""
+    bot_service.begin_anew()
+    reached = list[str]()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.close()
+
+    async with await asyncio.start_server(take, "127.0.0.1", 0) as elsewhere:
+        address = f"http://127.0.0.1:{elsewhere.sockets[0].getsockname()[1]}"
+        image = {"contentType": "image/png", "contentUrl": f"{address}/a.png"}
+        activity = in_teams(bot_service, ADA) | {"serviceUrl": f"{address}/", "attachments": [image]}
+        async with http.post(f"{bot.url}/messages", json=activity, headers=of_an_application(bot_service)) as response:
+            assert response.status == 200
+            (said,) = (await response.json())["activities"]
+    assert "is where nothing is fetched from" in said["text"]
+    assert reached == []
+
+
 async def test_a_user_s_own_token_opens_the_documents_of_groups(
     bot: RunningHost, bot_service: BotService, openai: OpenAIStandIn, http: Any, rights_dir: Path
 ) -> None:
