@@ -5,7 +5,7 @@ Sources: ai-chat-protocol; OpenAI API reference, 'Chat completions', with the `c
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from copy import replace
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ _NUMBERED = re.compile(r"\[doc(\d{1,3})\]")
 """How 'On Your Data' cites: the number of a source, from 1."""
 
 type Object = Mapping[str, object]
+type Message = Mapping[str, str]
 
 
 class NoAnswer(Exception):
@@ -59,6 +60,8 @@ class Reply:
     """Read and written; None: not counted."""
     prompt: str = ""
     """The version of the prompt; empty: not known."""
+    shown: tuple[str, ...] = ()
+    """The messages of the prompt; empty: not known."""
     is_answer: bool = True
     """False if the backend says that it has no answer, as the built-in model does of a nearest passage."""
     seconds: float = 0.0
@@ -95,18 +98,30 @@ class Backend:
         self._url = f"{base.rstrip('/')}/{self._wire.path}"
         self._keys = {"model": model or "switchboard"} if self._wire.names_model else {}
 
-    async def ask(self, question: str) -> Reply:
-        """Ask for an answer.
+    async def converse(self, questions: Sequence[str]) -> list[Message]:
+        """Ask questions one after the other; return the conversation.
+
+        Raises:
+            NoAnswer: as `ask` does.
+        """
+        said: list[Message] = []
+        for question in questions:
+            reply = await self.ask(question, said)
+            said += [{"role": "user", "content": question}, {"role": "assistant", "content": reply.text}]
+        return said
+
+    async def ask(self, question: str, before: Sequence[Message] = ()) -> Reply:
+        """Ask for an answer, in a conversation with earlier messages.
 
         Raises:
             NoAnswer: there is none, or it cannot be read.
         """
-        async with self._answer(self._url, question) as (response, begun):
+        async with self._answer(self._url, question, before) as (response, begun):
             body = await _body(response)
             seconds = asyncio.get_running_loop().time() - begun
         return replace(self._wire.read(_object(body)), seconds=seconds)
 
-    async def ranking(self, question: str, depth: int) -> tuple[Source, ...]:
+    async def ranking(self, question: str, depth: int, before: Sequence[Message] = ()) -> tuple[Source, ...]:
         """Ask for more sources than the answer is made from, and leave as soon as they are there.
 
         Returns:
@@ -118,19 +133,20 @@ class Backend:
         if not self._wire.ranks:
             return ()
         more: Object = {"context": {"overrides": {"top": depth}}}
-        stream = self._answer(f"{self._url}/stream", question, more)
+        stream = self._answer(f"{self._url}/stream", question, before, more)
         async with stream as (response, _), aclosing(_lines(response)) as lines:
             async for line in lines:
-                if found := self._wire.read(_object(line)).sources:
-                    return found[:depth]
+                answer = _object(line)
+                if "context" in answer or "delta" not in answer:  # else it is sent while the search takes its time
+                    return self._wire.read(answer).sources[:depth]
         return ()
 
     @asynccontextmanager
     async def _answer(
-        self, url: str, question: str, more: Object | None = None
+        self, url: str, question: str, before: Sequence[Message], more: Object | None = None
     ) -> AsyncGenerator[tuple[aiohttp.ClientResponse, float]]:
         """Send a question; yield the response and when it was sent. A backend that asks to wait is asked again."""
-        body = {"messages": [{"role": "user", "content": question}], **self._keys, **(more or {})}
+        body = {"messages": [*before, {"role": "user", "content": question}], **self._keys, **(more or {})}
         for tries_left in reversed(range(_TRIES)):
             begun = asyncio.get_running_loop().time()
             try:
@@ -249,7 +265,7 @@ def _read_ai_chat(answer: Object) -> Reply:
     sources = tuple(_named_line(line, names) for line in lines)
     text = _dig(answer, "message", "content")
     if not isinstance(text, str):
-        if not sources:
+        if context is None:
             raise NoAnswer("its answer has no `message` with a `content`: is it another protocol (--protocol)?")
         text = ""  # the first line of a stream
     thoughts = _items(_dig(context, "thoughts"))
@@ -261,6 +277,7 @@ def _read_ai_chat(answer: Object) -> Reply:
         model if isinstance(model, str) else "",
         _tokens(_dig(context, "usage")),
         prompt,
+        tuple(text for thought in thoughts for text in _texts(_prompt_of(thought))),
         all(_dig(thought, "props", "kind") not in ("nearest", "nothing") for thought in thoughts),
     )
 
@@ -269,6 +286,12 @@ def _named_line(line: str, names: Iterable[str]) -> Source:
     """Split `name: text`, by a name that the answer lists, since names may hold a colon too; longer ones come first."""
     name = next((name for name in names if line.startswith(f"{name}: ")), line.partition(": ")[0])
     return Source(name, line[len(name) + 2 :])
+
+
+def _prompt_of(thought: object) -> list[object]:
+    """The texts of the prompt, of the thought that shows it."""
+    messages = _items(_dig(thought, "description")) if _dig(thought, "title") == "Prompt" else []
+    return [_dig(message, "content") for message in messages]
 
 
 def _prompt_version(thoughts: Iterable[object]) -> str:

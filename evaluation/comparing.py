@@ -12,9 +12,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from evaluation import EvaluationError
-from evaluation.report import MEASURES, Row, read_rows
+from evaluation.report import MEASURES, MOST_GROUPS, Row, read_rows
 
 type Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -34,7 +35,7 @@ class Difference(msgspec.Struct, frozen=True):
     measure: str
     """Its name."""
     language: str
-    """Of the questions; empty: all."""
+    """Of the questions; empty: any."""
     questions: int
     """That have it in both runs."""
     first: float
@@ -45,6 +46,8 @@ class Difference(msgspec.Struct, frozen=True):
     """The difference, second minus first, is above this with 95 % confidence, together with the next."""
     high: float
     """And below this."""
+    category: str = ""
+    """Of the questions; empty: any."""
 
     @property
     def is_certain(self) -> bool:
@@ -64,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True):
     left_out: int
     """Questions that one of them lacks, or asks otherwise."""
     differences: list[Difference]
-    """By measure; first over all questions, then by language."""
+    """By measure; first over all questions, then by language, then by category."""
 
 
 def compare(first: Path, second: Path) -> Comparison:
@@ -78,17 +81,20 @@ def compare(first: Path, second: Path) -> Comparison:
     if not shared:
         raise EvaluationError(f"{first} and {second} have no question in common.")
     mine, theirs = np.array(shared).T
-    languages = np.array(one.languages, dtype=object)[mine]
-    parts = {"": np.ones(len(shared), dtype=bool)}
-    if len(names := sorted({*languages.tolist()} - {""})) > 1:
-        parts |= {name: languages == name for name in names}
     before, after = one.values[mine], other.values[theirs]
+    differences = [*_differences(before, after)]
+    for kind, by_row in (("language", one.languages), ("category", one.categories)):
+        groups = np.array(by_row, dtype=object)[mine]
+        if len(names := sorted({*groups.tolist()} - {""})) > 1:
+            for name in names[:MOST_GROUPS]:
+                found = _differences(before[groups == name], after[groups == name])
+                differences += [structs.replace(difference, **{kind: name}) for difference in found]
     return Comparison(
         one.described,
         other.described,
         len(shared),
         len(one.places) + len(other.places) - 2 * len(shared),
-        [found for part, rows in parts.items() for found in _differences(part, before[rows], after[rows])],
+        differences,
     )
 
 
@@ -102,10 +108,13 @@ class _Run:
         """The row of each question."""
         self.languages: list[str] = []
         """By row."""
+        self.categories: list[str] = []
+        """By row."""
         values = array("d")
         for place, row in enumerate(rows):
             self.places[_digest(row)] = place
             self.languages.append(sys.intern(row.language))
+            self.categories.append(sys.intern(row.category))
             values.extend(map(row.measures.get, MEASURES, _MISSING))
         self.values: Floats = np.array(values).reshape(-1, len(MEASURES))
         """By row and measure; NaN: not measured."""
@@ -115,14 +124,14 @@ def _digest(row: Row) -> bytes:
     return hashlib.blake2b(msgspec.json.encode((row.id, row.question)), digest_size=16).digest()
 
 
-def _differences(language: str, before: Floats, after: Floats) -> Iterator[Difference]:
+def _differences(before: Floats, after: Floats) -> Iterator[Difference]:
     for number, measure in enumerate(MEASURES):
         first, second = before[:, number], after[:, number]
         both = ~(np.isnan(first) | np.isnan(second))
         if count := int(both.sum()):
             first, second = first[both], second[both]
             low, high = interval(second - first)
-            yield Difference(measure, language, count, float(first.mean()), float(second.mean()), low, high)
+            yield Difference(measure, "", count, float(first.mean()), float(second.mean()), low, high)
 
 
 def interval(differences: Floats) -> tuple[float, float]:

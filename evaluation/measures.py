@@ -14,6 +14,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from evaluation.backends import Reply, Source
 from evaluation.questions import Question
 from shared.citations import citations_in, unverified_citations
+from shared.core.context_window import tokens_in
 
 DEPTH = 10
 """Sources that a ranking is measured on."""
@@ -56,6 +57,16 @@ _LANGUAGES = (
 """Those that are told from each other; more would be taken for their neighbours."""
 
 
+_EARLY = 90
+"""Words of an answer that people read."""
+_WORDS = re.compile(rf"[{_UNSPACED}]{{1,2}}|{_IN_WORD}+(?:[^\w\s]+{_IN_WORD}+)*")
+"""`1,200` is one; in scripts without spaces, two characters are."""
+_MARKUP = re.compile(
+    r"\{[{%#<]|[>}%#]\}|<!--|-->|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|^:::|^---$|\blayout: ", re.MULTILINE
+)
+"""What is no text: tags, comments, fences, front matter, and the marks of Liquid, Jinja and Hugo."""
+
+
 def of_answer(question: Question, reply: Reply, ranking: Sequence[Source]) -> dict[str, float]:
     """Measure an answer.
 
@@ -72,10 +83,16 @@ def of_answer(question: Question, reply: Reply, ranking: Sequence[Source]) -> di
     refused = is_refusal(reply)
     if question.silent:
         measured["silent_refused"] = float(refused)
-    elif question.answers or question.sources:
+    elif question.wanted or question.sources:
         measured["refused"] = float(refused)
-    if question.answers:
-        measured["answer_recall"] = float(holds(reply.text, question.answers))
+    if question.wanted:
+        measured |= _of_facts(question, reply, refused=refused)
+    elif question.silent:
+        measured["claimed"] = float(not refused)
+    measured["markup"] = float(bool(_MARKUP.search(reply.text)))
+    measured["words"] = float(sum(1 for _ in _WORDS.finditer(uncited(reply.text))))
+    if reply.shown:
+        measured["question_tokens"] = float(sum(map(tokens_in, reply.shown)))
     unknown = unverified_citations(reply.text, {name for source in reply.sources for name in _names(source)})
     measured["unverified"] = float(bool(unknown))
     if not refused:
@@ -85,6 +102,30 @@ def of_answer(question: Question, reply: Reply, ranking: Sequence[Source]) -> di
             measured["citation_precision"] = sum(judged) / len(judged)
     kept = keeps_language(question, reply.text)
     return measured if kept is None else measured | {"language_kept": float(kept)}
+
+
+def _of_facts(question: Question, reply: Reply, *, refused: bool) -> dict[str, float]:
+    """Measure whether an answer says what is known, and whether the model could have known it.
+
+    The name of a source is an answer to the question in which documents something is.
+    """
+    text = uncited(reply.text)
+    early = next((word.end() for count, word in enumerate(_WORDS.finditer(text), 1) if count == _EARLY), len(text))
+    named = [not set(fact).isdisjoint(reply.cited) for fact in question.wanted]
+    said = [is_named or holds(text, fact) for is_named, fact in zip(named, question.wanted, strict=True)]
+    in_time = [is_named or holds(text[:early], fact) for is_named, fact in zip(named, question.wanted, strict=True)]
+    measured = {
+        "answer_recall": float(all(said)),
+        "said_early": float(all(in_time)),
+        "claimed": float(not refused and not any(said)),
+    }
+    if any(source.text for source in reply.sources) or not reply.sources:
+        right = [one for one in reply.sources if not question.sources or _is_any(one, question.sources)]
+        held = [{_normal(f"{source.name} {source.text}") for source in right}]
+        if reply.shown:  # a source may be shown in part
+            held.append({_normal("\n".join(reply.shown))})
+        measured["in_prompt"] = float(all(_any_holds(texts, fact) for texts in held for fact in question.wanted))
+    return measured
 
 
 def _of_ranking(wanted: Sequence[str], ranking: Sequence[Source]) -> dict[str, float]:
@@ -111,9 +152,13 @@ def is_refusal(reply: Reply) -> bool:
 
 def holds(text: str, answers: Iterable[str]) -> bool:
     """Whether a text has one of some answers as whole words, whatever their case and punctuation."""
-    normal = _normal(uncited(text))
-    wanted = filter(None, map(_normal, answers))
-    return any(re.search(rf"(?<!{_IN_WORD}){re.escape(answer)}(?!{_IN_WORD})", normal) for answer in wanted)
+    return _any_holds({_normal(uncited(text))}, answers)
+
+
+def _any_holds(texts: Iterable[str], answers: Iterable[str]) -> bool:
+    wanted = "|".join(re.escape(answer) for answer in map(_normal, answers) if answer)
+    pattern = re.compile(rf"(?<!{_IN_WORD})(?:{wanted})(?!{_IN_WORD})")
+    return bool(wanted) and any(map(pattern.search, texts))
 
 
 def uncited(text: str) -> str:
@@ -133,6 +178,10 @@ def _names(source: Source) -> tuple[str, ...]:
     return (source.name, *source.aliases)
 
 
+def _is_any(source: Source, wanted: Iterable[str]) -> bool:
+    return any(_is(source, one) for one in wanted)
+
+
 def _is(source: Source, wanted: str) -> bool:
     """Whether a source is the wanted one, or a page of the wanted file."""
     return any(name == wanted or name.partition("#page=")[0] == wanted for name in _names(source))
@@ -141,10 +190,10 @@ def _is(source: Source, wanted: str) -> bool:
 def _is_right(question: Question, cited: str, sources: Sequence[Source]) -> bool | None:
     """Whether a cited source holds the answer: by its text, else by its name; None: nothing tells."""
     named = [source for source in sources if cited in _names(source)]
-    if question.answers and any(source.text for source in named):
-        return any(holds(source.text, question.answers) for source in named)
+    if question.wanted and any(source.text for source in named):
+        return any(holds(source.text, fact) for source in named for fact in question.wanted)
     if question.sources:
-        return any(_is(source, wanted) for source in named or [Source(cited)] for wanted in question.sources)
+        return any(_is_any(source, question.sources) for source in named or [Source(cited)])
     return None
 
 

@@ -202,9 +202,9 @@ def _report(
     return Report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         configuration={name: value for name, value in configuration.items() if value},
-        overall=sums.overall,
-        languages=dict(sorted(sums.languages.items())),
-        categories=dict(sorted(sums.categories.items())),
+        overall=sums.overall.group,
+        languages={name: tally.group for name, tally in sorted(sums.languages.items())},
+        categories={name: tally.group for name, tally in sorted(sums.categories.items())},
         seconds_median=times[0] if times else None,
         seconds_95=times[1] if times else None,
         models=sums.models,

@@ -6,7 +6,7 @@ from html import escape
 from evaluation.answers import Answered
 from evaluation.comparing import Comparison
 from evaluation.report import MEASURES, Group, Report, goodness
-from evaluation.tables import DIFFERENCE_HEAD, by_language, difference_cells, facts, groups, measured, shown, verdict
+from evaluation.tables import DIFFERENCE_HEAD, by_group, difference_cells, facts, groups, measured, shown, verdict
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bar: #3b82f633; --good: #16a34a; --bad: #dc2626; }
@@ -53,7 +53,7 @@ def comparison_page(comparison: Comparison) -> str:
         "each time); where that leaves out 0, the last column says which way."
     )
     parts = [f"<h1>Two runs</h1><p>{comparison.shared:,} questions in common{left_out}. {explained}</p>"]
-    for part, differences in by_language(comparison).items():
+    for part, differences in by_group(comparison).items():
         rows = [
             _row(difference_cells(one), "td", ["", "", "", "", "", "", f' class="{verdict(one)}"'])
             for one in differences
@@ -131,8 +131,10 @@ def _meaning(name: str) -> str:
 
 def _worst(answered: Answered) -> str:
     question = answered.question
+    silent = "nothing: the documents are silent" if question.silent else ""
     entries = {
-        "known": "; ".join(question.answers) or ("nothing: the documents are silent" if question.silent else ""),
+        "known": "; ".join(" / ".join(fact) for fact in question.wanted) or silent,
+        "before": " / ".join(question.before),
         "wanted": ", ".join(question.sources),
         "found": ", ".join(answered.found),
         "cited": ", ".join(answered.cited),

@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -38,6 +39,15 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     """Any word to group the report by."""
     silent: bool = False
     """Whether the documents say nothing about it, so that a good answer says so."""
+    facts: tuple[tuple[str, ...], ...] = ()
+    """Facts that all have to be said, such as both of a comparison, each with its accepted answers."""
+    before: tuple[str, ...] = ()
+    """The questions of the conversation before this one, which are asked first."""
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...], ...]:
+        """What has to be said: each fact, as one of its accepted answers."""
+        return (*((self.answers,) if self.answers else ()), *self.facts)
 
 
 _KEYS = frozenset(Question.__struct_fields__)
@@ -85,7 +95,7 @@ def check(path: Path) -> Contents:
         first_lines[question.id] = number
         contents.count += 1
         contents.unused_keys.update(keys - _KEYS)
-        contents.unmeasured += not (question.answers or question.sources or question.silent)
+        contents.unmeasured += not (question.wanted or question.sources or question.silent)
         for source in question.sources:
             contents.sources.setdefault(source, number)
     if problems:
@@ -160,8 +170,9 @@ def _problem(question: Question) -> str:
         return "its `id` or `question` is empty"
     if len(question.id) > _LONGEST_ID:
         return f"its `id` has more than {_LONGEST_ID} characters"
-    if question.silent and (question.answers or question.sources):
-        return "it is `silent` and has `answers` or `sources`, which cannot both be"
-    if not all(text.strip() for text in (*question.answers, *question.sources)):
-        return "one of its `answers` or `sources` is empty"
+    if question.silent and (question.wanted or question.sources):
+        return "it is `silent` and has `answers`, `facts` or `sources`, which cannot both be"
+    every = (*question.answers, *question.sources, *question.before, *chain.from_iterable(question.facts))
+    if not all(question.facts) or not all(text.strip() for text in every):
+        return "one of its `answers`, `facts`, `sources` or `before` is empty"
     return ""

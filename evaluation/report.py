@@ -18,7 +18,7 @@ from evaluation.prices import Prices
 FORMAT = 1
 """Of the JSON; another one cannot be compared."""
 _WORST = 10
-_MOST_GROUPS = 100
+MOST_GROUPS = 100
 _OTHER = "(others)"
 _NONE = "(none)"
 
@@ -43,17 +43,27 @@ MEASURES = {
     "hit@10": Measure("hit@10", "one of the first ten is"),
     "mrr@10": Measure("MRR", "1 divided by the rank of the first right source, 0 below the tenth"),
     "ndcg@10": Measure("nDCG", "how near the order of the first ten is to the best one"),
-    "answer_recall": Measure("answer recall", "the answer has a known answer in it"),
+    "in_prompt": Measure("gold in the prompt", "the right sources that the model is shown hold what has to be said"),
+    "answer_recall": Measure("answer recall", "the answer has a known answer in it, or all facts"),
+    "said_early": Measure("said within 90 words", "it has them among its first 90 words"),
+    "claimed": Measure(
+        "claimed though not there", "it states something, and none of what is known", more_is_better=False
+    ),
     "citation_precision": Measure("citation precision", "the share of the cited sources that hold the answer"),
     "cites": Measure("cites", "an answer that states something cites a source that was found"),
     "unverified": Measure("unverified citations", "it cites a file that was not found", more_is_better=False),
     "silent_refused": Measure("refuses where silent", "it says that it does not know what the documents do not say"),
     "refused": Measure("refuses where not", "it says so of what they do say", more_is_better=False),
+    "markup": Measure("markup", "it has tags, comments or front matter in it", more_is_better=False),
+    "words": Measure("words (median)", "of an answer", "number", more_is_better=None),
     "language_kept": Measure("language kept", "it is in the language of the question"),
     "groundedness": Measure("groundedness", "the judge: the sources say what the answer says", "score"),
     "relevance": Measure("relevance", "the judge: it is what was asked", "score"),
     "completeness": Measure("completeness", "the judge: it is all that the sources say", "score"),
     "seconds": Measure("seconds", "until the answer was complete", "number", more_is_better=False),
+    "question_tokens": Measure(
+        "tokens of a question", "of the prompt, one per four bytes", "number", more_is_better=False
+    ),
     "prompt_tokens": Measure("tokens read", "by the model", "number", more_is_better=False),
     "completion_tokens": Measure("tokens written", "by the model", "number", more_is_better=False),
     "cost": Measure("cost", "of an answer, in the currency of the prices", "number", more_is_better=False),
@@ -124,6 +134,8 @@ class Row(msgspec.Struct, frozen=True):
     """Of the question."""
     measures: dict[str, float]
     """By name."""
+    category: str = ""
+    """Of the question."""
 
 
 class Report(msgspec.Struct, kw_only=True):
@@ -162,14 +174,36 @@ class Report(msgspec.Struct, kw_only=True):
 
 
 @dataclass(slots=True)
+class Tally:
+    """What is added up over some questions."""
+
+    sums: Group = field(default_factory=Group)
+    words: array[float] = field(default_factory=lambda: array("d"))
+    """Of each answer."""
+
+    def add(self, measures: dict[str, float]) -> None:
+        """Take in a question."""
+        self.sums.add(measures)
+        if "words" in measures:
+            self.words.append(measures["words"])
+
+    @property
+    def group(self) -> Group:
+        """The means, but of the words the median: one long answer says little of the others."""
+        if self.words:
+            self.sums.means["words"] = float(np.median(np.frombuffer(self.words)))
+        return self.sums
+
+
+@dataclass(slots=True)
 class Sums:
     """What is added up over the answers; its size does not grow with them, but for one number each."""
 
     prices: Prices
     """Of tokens."""
-    overall: Group = field(default_factory=Group)
-    languages: dict[str, Group] = field(default_factory=dict[str, Group])
-    categories: dict[str, Group] = field(default_factory=dict[str, Group])
+    overall: Tally = field(default_factory=Tally)
+    languages: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    categories: dict[str, Tally] = field(default_factory=dict[str, Tally])
     seconds: array[float] = field(default_factory=lambda: array("d"))
     models: dict[str, Spent] = field(default_factory=dict[str, Spent])
     prompts: Counter[str] = field(default_factory=Counter[str])
@@ -183,13 +217,13 @@ class Sums:
     def add(self, answered: Answered) -> None:
         """Take in an answer."""
         question, measures = answered.question, answered.measures
-        entry = (-goodness(answered), -self.overall.questions, answered)
+        entry = (-goodness(answered), -self.overall.sums.questions, answered)
         if len(self.worst) < _WORST:
             heapq.heappush(self.worst, entry)
         else:
             heapq.heappushpop(self.worst, entry)
-        _entry(self.languages, question.language, Group).add(measures)
-        _entry(self.categories, question.category, Group).add(measures)
+        _entry(self.languages, question.language, Tally).add(measures)
+        _entry(self.categories, question.category, Tally).add(measures)
         self.overall.add(measures)
         if answered.problem:
             self.problems[answered.problem] += 1
@@ -243,7 +277,7 @@ def seconds_of(sums: Sums) -> tuple[float, float] | None:
 
 def _entry[T](groups: dict[str, T], name: str, new: type[T]) -> T:
     name = name or _NONE
-    if name not in groups and len(groups) >= _MOST_GROUPS:
+    if name not in groups and len(groups) >= MOST_GROUPS:
         name = _OTHER
     if name not in groups:
         groups[name] = new()
@@ -277,7 +311,7 @@ def write(report: Report, answers: Iterable[Answered], path: Path) -> None:
 def row_of(answered: Answered) -> Row:
     """What a comparison needs of an answer."""
     question = answered.question
-    return Row(question.id, question.question[:80], question.language, answered.measures)
+    return Row(question.id, question.question[:80], question.language, answered.measures, question.category)
 
 
 class Rows(msgspec.Struct):

@@ -38,10 +38,11 @@ class Asking:
         """Ask a question and measure the answer."""
         shown = _shown(question)
         try:
-            reply = await self.backend.ask(question.question)
+            before = await self.backend.converse(question.before)
+            reply = await self.backend.ask(question.question, before)
             ranking = reply.sources
             if question.sources and len(ranking) < self.depth:
-                ranking = await self.backend.ranking(question.question, self.depth) or ranking
+                ranking = await self.backend.ranking(question.question, self.depth, before) or ranking
         except NoAnswer as problem:
             return Answered(shown, problem=str(problem))
         # Long texts take a while, and other answers' times are being taken.
@@ -118,6 +119,8 @@ def _shown(question: Question) -> Question:
         id=question.id,
         question=question.question[:_SHOWN_LETTERS],
         answers=tuple(text[:_SHOWN_NAME] for text in question.answers[:10]),
+        facts=tuple(tuple(text[:_SHOWN_NAME] for text in fact[:10]) for fact in question.facts[:10]),
+        before=tuple(text[:_SHOWN_LETTERS] for text in question.before[-10:]),
         sources=tuple(text[:_SHOWN_NAME] for text in question.sources[:10]),
         language=question.language[:_SHOWN_NAME],
         category=question.category[:_SHOWN_NAME],

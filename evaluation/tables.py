@@ -103,18 +103,19 @@ def worse(comparison: Comparison) -> list[str]:
     return [
         MEASURES[one.measure].label
         for one in comparison.differences
-        if not one.language and one.measure != "seconds" and verdict(one) == "worse"
+        if not (one.language or one.category) and one.measure != "seconds" and verdict(one) == "worse"
     ]
 
 
 DIFFERENCE_HEAD = ["measure", "questions", "first", "second", "difference", "95 % sure", ""]
 
 
-def by_language(comparison: Comparison) -> dict[str, list[Difference]]:
+def by_group(comparison: Comparison) -> dict[str, list[Difference]]:
     """The differences, first over all questions."""
     parts: dict[str, list[Difference]] = {}
     for difference in comparison.differences:
-        parts.setdefault(difference.language or "all", []).append(difference)
+        kind = "language " if difference.language else "category " if difference.category else "all"
+        parts.setdefault(f"{kind}{difference.language}{difference.category}", []).append(difference)
     return parts
 
 
@@ -123,7 +124,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     yield f"{comparison.first['report']} and {comparison.second['report']}: {comparison.shared:,} questions in common"
     if comparison.left_out:
         yield f"{comparison.left_out:,} questions are in one of them only, or asked otherwise"
-    for part, differences in by_language(comparison).items():
+    for part, differences in by_group(comparison).items():
         yield ""
         yield part
         yield from _aligned([DIFFERENCE_HEAD, *map(difference_cells, differences)])

@@ -58,9 +58,29 @@ async def test_more_sources_are_asked_for_and_the_rest_of_the_stream_is_left() -
 
 
 async def test_a_stream_without_sources_has_none() -> None:
-    async with ChatBackend(raw(b'{"delta": {}, "context": {}}\n' * 3)) as server, asking(server.endpoint) as backend:
+    lines = b'{"delta": {}}\n{"delta": {}, "context": {"data_points": {"text": []}}}\n{"delta": {"content": "I"}}\n'
+    async with ChatBackend(raw(lines)) as server, asking(server.endpoint) as backend:
+        assert await backend.ranking("How many?", 10) == ()
+
+
+async def test_a_stream_that_is_none_has_no_answer() -> None:
+    async with ChatBackend(raw(b'{"text": "hello"}\n')) as server, asking(server.endpoint) as backend:
         with pytest.raises(NoAnswer, match="no `message`"):
             await backend.ranking("How many?", 10)
+
+
+async def test_earlier_questions_are_asked_first_and_their_answers_go_with_the_question() -> None:
+    asked: list[list[str]] = []
+
+    async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        asked.append([message["content"] for message in body["messages"]])
+        return await answer_ai_chat(request, body)
+
+    async with ChatBackend(answer) as server, asking(server.endpoint) as backend:
+        before = await backend.converse(["How many days?", "And after a year?"])
+        await backend.ask("And after five?", before)
+    said = "You get 30 days. [file0: a.md]"
+    assert asked[2] == ["How many days?", said, "And after a year?", said, "And after five?"]
 
 
 ON_YOUR_DATA = {

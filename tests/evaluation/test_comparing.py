@@ -8,8 +8,8 @@ import pytest
 
 from evaluation import EvaluationError
 from evaluation.comparing import Difference, compare, interval
-from evaluation.report import FORMAT, read_rows
-from evaluation.tables import difference_cells, worse
+from evaluation.report import FORMAT, Tally, read_rows
+from evaluation.tables import comparison_lines, difference_cells, worse
 
 
 def report(
@@ -102,6 +102,30 @@ def test_languages_are_compared_each_by_itself_and_what_one_run_did_not_measure_
         (one.language, one.measure, one.questions, one.first, one.second) for one in compare(first, second).differences
     ]
     assert found == [("", "hit@1", 2, 0.5, 1), ("de", "hit@1", 1, 1, 1), ("el", "hit@1", 1, 0, 1)]
+
+
+def test_categories_are_compared_each_by_itself_and_do_not_fail_a_pipeline(tmp_path: Path) -> None:
+    def write(name: str, value: float) -> Path:
+        written = [
+            {"id": f"{number}", "question": "?", "language": "", "category": kind, "measures": {"said_early": said}}
+            for number, (kind, said) in enumerate([("table", 1.0)] * 9 + [("list", value)])
+        ]
+        path = tmp_path / name
+        path.write_text(json.dumps({"format": FORMAT, "made": "now", "configuration": {}, "questions": written}))
+        return path
+
+    comparison = compare(write("a.json", 1), write("b.json", 0))
+    found = [(one.category, one.questions, one.second) for one in comparison.differences]
+    assert found == [("", 10, 0.9), ("list", 1, 0), ("table", 9, 1)]
+    assert worse(comparison) == []
+    assert "category list" in [*comparison_lines(comparison)]
+
+
+def test_of_words_a_report_has_the_median() -> None:
+    tally = Tally()
+    for words in (10, 20, 600):
+        tally.add({"words": words, "seconds": words})
+    assert tally.group.means == {"words": 20, "seconds": 210}
 
 
 def test_only_questions_that_both_have_and_that_are_the_same_are_compared(tmp_path: Path) -> None:

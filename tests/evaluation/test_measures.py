@@ -84,6 +84,74 @@ def test_a_citation_of_what_was_not_found_is_unverified() -> None:
     assert invented["cites"] == 0
 
 
+WEEKS = ("16 weeks", "16 Wochen")
+TWO = Question("q", "How long, and how long before?", facts=(WEEKS, ("seven weeks",)), sources=("leave.md",))
+FILLER = "so on " * 43
+
+
+@pytest.mark.parametrize(
+    ("text", "early", "claimed"),
+    [
+        ("It is 16 weeks; announce it seven weeks before.", 1, 0),
+        (f"16 weeks {FILLER} seven weeks.", 1, 0),
+        (f"16 weeks {FILLER} of seven weeks.", 0, 0),
+        ("It is 16 weeks.", 0, 0),
+        ("It is ten days.", 0, 1),
+        ("I don't know.", 0, 0),
+        ("十六" * 86 + " 16 weeks, seven weeks", 1, 0),
+        ("十六" * 87 + " 16 weeks, seven weeks", 0, 0),
+    ],
+)
+def test_all_facts_have_to_be_said_among_the_first_90_words(text: str, early: float, claimed: float) -> None:
+    found = measured(TWO, text, LEAVE)
+    assert (found["said_early"], found["claimed"]) == (early, claimed)
+
+
+def test_what_is_claimed_where_the_documents_are_silent_is_claimed_wrongly() -> None:
+    silent = Question("q", "x", silent=True)
+    assert measured(silent, "It is 30.")["claimed"] == 1
+    assert measured(silent, "I don't know.")["claimed"] == 0
+
+
+def test_gold_is_in_the_prompt_where_a_right_source_holds_each_fact_and_all_of_it_was_shown() -> None:
+    whole, half = Source("leave.md", "For 16 weeks. Seven weeks before."), Source("leave.md", "For 16 weeks.")
+    other = Source("other.md", whole.text)
+    assert measured(TWO, "", half, whole)["in_prompt"] == 1
+    assert measured(TWO, "", half, other)["in_prompt"] == 0
+    assert "in_prompt" not in measured(TWO, "", Source("leave.md"))
+    cut = Reply("", (whole,), shown=("You answer.", "Sources: For 16 weeks."))
+    found = of_answer(TWO, cut, (whole,))
+    assert (found["in_prompt"], found["question_tokens"]) == (0, 2 + 5)
+
+
+def test_the_name_of_a_document_is_an_answer() -> None:
+    question = Question("q", "Which documents mention dental care?", ("plan.pdf#page=3",), ("plan.pdf",))
+    named = measured(question, "- [plan.pdf#page=3]", PLAN, cited=("plan.pdf#page=3",))
+    assert (named["said_early"], named["in_prompt"], named["claimed"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{% alert %} Use it.", 1),
+        ("{{< ref a >}}", 1),
+        ("Title: x layout: default", 1),
+        ("It <b>is</b> 30.", 1),
+        ("<!-- note -->", 1),
+        ("---\ntitle: x", 1),
+        ("| a |\n|---|\n| 1 |", 0),
+        ("If a < b and c > d, see <https://example.org>.", 0),
+        ("- **30** days", 0),
+    ],
+)
+def test_tags_comments_and_front_matter_are_markup(text: str, found: float) -> None:
+    assert measured(ASKED, text, LEAVE)["markup"] == found
+
+
+def test_words_are_what_stands_between_spaces() -> None:
+    assert measured(ASKED, "You don't get 1,200 – 30 [leave.md].", LEAVE)["words"] == 5
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,7 +46,10 @@ def test_a_byte_order_mark_and_line_ends_of_windows_are_read(tmp_path: Path) -> 
         ('{"id": "b"}', "line 2: it lacks the required field `question`"),
         ('{"id": "b", "question": " "}', "line 2: its `id` or `question` is empty"),
         ('{"id": "b", "question": "x", "answers": "30"}', "line 2: Expected `array`, got `str` - at `$.answers`"),
-        ('{"id": "b", "question": "x", "answers": [""]}', "line 2: one of its `answers` or `sources` is empty"),
+        (
+            '{"id": "b", "question": "x", "answers": [""]}',
+            "line 2: one of its `answers`, `facts`, `sources` or `before` is empty",
+        ),
         ('{"id": "b", "question": "x", "silent": true, "answers": ["30"]}', "line 2: it is `silent` and has"),
         ('{"id": "b", "question": ', "line 2: it is no JSON object"),
         ("[1]", "line 2: "),
@@ -102,6 +105,18 @@ def test_a_line_of_ten_megabytes_is_wrong_and_the_next_is_read(tmp_path: Path, e
     assert most < 10_000_000
     assert f"line 2: it has more than {LONGEST_LINE:,} bytes" in said
     assert "line 3: it lacks" in said
+
+
+def test_facts_and_earlier_questions_are_read_and_checked(tmp_path: Path) -> None:
+    line = {"id": "a", "question": "And for two?", "facts": [["16 weeks", "16 Wochen"], ["7"]], "before": ["How long?"]}
+    path = written(tmp_path, json.dumps(line))
+    assert check(path).unmeasured == 0
+    (question,) = read(path)
+    assert question.wanted == (("16 weeks", "16 Wochen"), ("7",))
+    assert question.before == ("How long?",)
+    for wrong in ('{"facts": [[]]', '{"facts": [[" "]]', '{"before": [""]', '{"facts": [["7"]], "silent": true'):
+        with pytest.raises(EvaluationError, match=r"line 1: (one of its|it is `silent`)"):
+            check(written(tmp_path, f'{wrong}, "id": "a", "question": "x"}}'))
 
 
 def test_what_is_not_used_or_measured_is_counted(tmp_path: Path) -> None:
