@@ -333,6 +333,8 @@ class ChatState(msgspec.Struct, frozen=True):
     """Whether it sent none, and gets the id of a new session."""
     conversation_id: str | None = None
     """The id of a conversation that the client names, which may not be one of ours."""
+    regenerates: bool | None = None
+    """Whether the question is one of the chat's that is to be answered again; None: the messages show it."""
 
     @property
     def name(self) -> str | None:
@@ -342,8 +344,8 @@ class ChatState(msgspec.Struct, frozen=True):
 
     @classmethod
     def kept(cls, chat_id: str) -> Self:
-        """Make the state of a chat that the app keeps: its id is all of it."""
-        return cls(chat_id, has_session_state=True, conversation_id=chat_id)
+        """Make the state of a chat that the app keeps, of which clients send new messages only: its id is all of it."""
+        return cls(chat_id, has_session_state=True, conversation_id=chat_id, regenerates=False)
 
 
 class Decision(msgspec.Struct, frozen=True):

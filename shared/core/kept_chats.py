@@ -45,7 +45,8 @@ async def resume(request: ChatRequest, context: RequestContext, history: History
                 kept = await history.messages(owner, request.chat.conversation_id, _MOST_MESSAGES)
                 own = message_id(context, "question")  # there already if this turn has waited for a person
                 earlier = _messages(takewhile(lambda one: one.id != own, kept))
-                return replace(request, messages=(*fit_history(earlier), *request.messages))
+                chat = replace(request.chat, regenerates=False)  # a lone message is always a new one
+                return replace(request, messages=(*fit_history(earlier), *request.messages), chat=chat)
             chat = await history.create(owner, mode, UNTITLED, new_id_elsewhere())
             return replace(request, chat=ChatState.kept(chat.id))
     except NotFound:

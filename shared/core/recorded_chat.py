@@ -39,6 +39,7 @@ class RecordedChat:
         conversation_id: The conversation.
         asked: The question, or the newest results of the caller's tools.
         shown: Returns that with what has been shown of the answer.
+        replaced: Returns those of the chat's messages that the turn replaces; None: it replaces none.
     """
 
     def __init__(
@@ -48,18 +49,23 @@ class RecordedChat:
         conversation_id: str,
         asked: Sequence[StoredMessage],
         shown: Callable[[], Iterable[StoredMessage]],
+        replaced: Callable[[Sequence[StoredMessage]], Sequence[StoredMessage]] | None = None,
     ) -> None:
         self._history = history
         self._context = context
         self._id = conversation_id
         self._asked = asked
         self._shown = shown
+        self._find_replaced = replaced
+        self._replaced: Sequence[StoredMessage] = ()
         self._written: dict[str, StoredMessage] = {}
         self._latest: asyncio.Task[object] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, *, keeps_up: bool) -> None:
         """Write the question; return when it is written, or the store has failed or takes too long.
+
+        A question that is in the chat already stays there with its answer until there is something of the new one.
 
         Args:
             keeps_up: Whether what is shown is written from then on, until the turn ends. A run has its journal for it.
@@ -108,16 +114,22 @@ class RecordedChat:
 
     async def _write_so_far(self) -> None:
         with suppress(Exception):  # the write at the end is tried in any case, and says what is wrong
-            await self._write(self._shown())
+            if self._find_replaced:
+                kept = await self._history.messages(owner_of(self._context.caller), self._id)
+                self._replaced, self._find_replaced = self._find_replaced(kept), None
+            shown = [*self._shown()]
+            if not self._replaced or len(shown) > len(self._asked):
+                await self._write(shown)
 
     async def _write(self, messages: Iterable[StoredMessage]) -> None:
-        """Write those that are not written as they are, and take back the question if it is not one of them."""
+        """Write those that are not written as they are; take back what they replace, and a question not among them."""
         by_id = {message.id: message for message in messages}
         new = [one for one in by_id.values() if not _is_same(one, self._written.get(one.id))]
-        taken_back = [one for one in self._asked if one.id not in by_id]
+        taken_back = [one for one in (*self._replaced, *self._asked) if one.id not in by_id]
         if new or taken_back:
             await self._history.write(owner_of(self._context.caller), self._id, new, taken_back=taken_back)
             self._written |= {one.id: one for one in new}
+            self._replaced = ()
 
 
 def _is_same(message: StoredMessage, written: StoredMessage | None) -> bool:

@@ -8,18 +8,20 @@ its finish reason, and a failure with its error's code, so that clients can tell
 
 Of a turn that waits for a person it writes the question and what was said so far, and all of it again when it has gone
 on. Calls of the caller's tools are written with the answer, and their results, in place of the question, by the turn
-that goes on with them. If the store fails, the answer still goes out, with a thought that says so, and the fault is
-logged.
+that goes on with them. A question that is asked again (*Regenerate*) takes, with its new answer, the place of the old
+one and of what came after it. If the store fails, the answer still goes out, with a thought that says so, and the fault
+is logged.
 
 Where chats are kept, a complete answer also leaves a record by which it can be judged (`kept_answer`).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from copy import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import takewhile
 from operator import itemgetter
 from uuid import NAMESPACE_OID, uuid4, uuid5
@@ -82,7 +84,9 @@ async def _recording(
 ) -> AsyncGenerator[ChatEvent]:
     turn = _TurnMessages(request, context)
     name = request.chat.conversation_id
-    chat = RecordedChat(history, context, name, turn.asked, turn.shown) if name else None
+    is_new = request.chat.regenerates is False or bool(request.steps) or request.single_turn
+    replaced = None if is_new else partial(_replaced, request)
+    chat = RecordedChat(history, context, name, turn.asked, turn.shown, replaced) if name else None
     try:
         async with aclosing(events):
             if chat:
@@ -184,6 +188,22 @@ class _TurnMessages:
     def _answer(self, text: str, reason: str) -> StoredMessage:
         answer = replace(_answered(self._answer_id, text, reason), answers=_last_id(self.asked))
         return replace(answer, tool_call=_tool_call(self._calls)) if self._calls else answer
+
+
+def _replaced(request: ChatRequest, kept: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
+    """Return the messages of a chat from the question on, if it is asked again; nothing if it is a new one.
+
+    It is asked again if the chat's questions are those that were sent: between a new one and the same one before it,
+    the answer is sent too, and so that one as well. Where the client says that it asks again, that may be an earlier
+    question, or it may send a part of the chat only.
+    """
+    said = [message.content for message in request.messages if message.role is Role.USER]
+    places = [place for place, one in enumerate(kept) if one.role is Role.USER]
+    asked = [kept[place].content for place in places]
+    is_told = request.chat.regenerates
+    if asked == said or (is_told and asked[-1:] == said[-1:]):
+        return kept[places[-1] :]
+    return kept[places[len(said) - 1] :] if is_told and asked[: len(said)] == said else ()
 
 
 async def _kept(verdicts: VerdictStore, context: RequestContext, answer: KeptAnswer) -> None:

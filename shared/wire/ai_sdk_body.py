@@ -76,7 +76,8 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
         calls=frozenset(str(part["toolCallId"]) for part in parts if "toolCallId" in part),
         takes_approvals=options.approvals == "parts" or any(part.get("state") == _RESPONDED for part in parts),
     )
-    return replace(request, tools=tools, tool_choice=how, for_encoder=details)
+    chat = replace(request.chat, regenerates=_regenerates(body))
+    return replace(request, chat=chat, tools=tools, tool_choice=how, for_encoder=details)
 
 
 def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
@@ -155,6 +156,13 @@ def _decisions(parts: Sequence[Mapping[str, Json]]) -> tuple[Decision, ...]:
             case _:
                 pass
     return tuple(found)
+
+
+def _regenerates(body: Mapping[str, Json]) -> bool | None:
+    """Whether a question is asked again; None: not told, as when a page sends once more what it has."""
+    if (trigger := body.get("trigger")) == "submit-message" and "messageId" not in body:
+        return False
+    return True if trigger == "regenerate-message" else None
 
 
 def _last_id(body: Mapping[str, Json]) -> str | None:

@@ -16,7 +16,8 @@ from tests.app.conftest import hosted
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import PIXEL
 from tests.app.test_answers import QUESTION, body
-from tests.clients.ag_ui import VERSIONS, Run, follow, run, step, stop_and_reload
+from tests.app.test_history import Chats
+from tests.clients.ag_ui import AGAIN, VERSIONS, Run, follow, run, step, stop_and_reload
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -71,6 +72,22 @@ async def test_the_links_of_the_sources_open(built_in: RunningHost, http: aiohtt
     assert plan["text"] == "The Standard plan pays 80 % of dental care."
     async with http.get(plan["url"]) as response:
         assert response.status == 200
+
+
+@EACH_VERSION
+async def test_an_answer_made_anew_takes_the_place_of_the_old_one_in_the_kept_chat(
+    app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession, version: str
+) -> None:
+    kept = Chats(app, http)
+    chat_id = await kept.start()
+    openai.reply("Once.")
+    openai.reply("Twice.")
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
+    openai.reply("Said.")
+    # The last step is the same question, asked after its answer.
+    seen = await run(version, agent(app), step(QUESTION), AGAIN, step(QUESTION), thread_id=chat_id)
+    assert [one.text for one in seen] == ["Once.", "Twice.", "Said."]
+    assert [one["content"] for one in await kept.messages(chat_id)] == [QUESTION, "Twice.", QUESTION, "Said."]
 
 
 @EACH_VERSION

@@ -18,6 +18,7 @@ from aiohttp.test_utils import TestServer
 from tests.app.guarded import BAD, guarded
 from tests.app.openai_sdk import FILTERED, PIXEL
 from tests.app.test_answers import QUESTION
+from tests.app.test_history import Chats
 from tests.clients.ai_sdk import VERSIONS, chat
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -138,12 +139,18 @@ async def test_a_page_answers_the_calls_of_its_tools_and_its_message_grows(
 
 @EACH
 async def test_an_answer_made_anew_takes_the_place_of_the_old_one(
-    version: str, app: RunningHost, openai: OpenAIStandIn
+    version: str, app: RunningHost, openai: OpenAIStandIn, http: aiohttp.ClientSession
 ) -> None:
     openai.reply("Once.")
     openai.reply("Twice.")
-    first, second = await chat(version, url_of(app), send(), {"do": "regenerate"})
-    assert (text_of(first), text_of(second)) == ("Once.", "Twice.")
+    openai.call_tool("search_sources", {"search_queries": ["dental"]})
+    openai.reply("Said.")
+    kept = Chats(app, http)
+    chat_id = await kept.start()
+    steps = send(), {"do": "regenerate"}, send()  # the last one is the same question, asked after its answer
+    first, second, third = await chat(version, url_of(app), *steps, chat_id=chat_id)
+    assert (text_of(first), text_of(second), text_of(third)) == ("Once.", "Twice.", "Said.")
+    assert [one["content"] for one in await kept.messages(chat_id)] == [QUESTION, "Twice.", QUESTION, "Said."]
     assert [message["role"] for message in second["messages"]] == ["user", "assistant"]
     assert first["message"]["id"] != second["message"]["id"]
     assert "Once." not in json.dumps(openai.chats[-1].body)

@@ -10,6 +10,7 @@ import pytest
 from shared.core.fold import notice_of
 from shared.events import Finished
 from tests.app.test_answers import QUESTION
+from tests.app.test_history import Chats
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -111,27 +112,33 @@ AGAIN = [
     ("/semantic-kernel/chat", {"ConversationId": "CHAT"}, "messages", kernel),
     ("/ai-sdk/chat", {"id": "CHAT", "trigger": "regenerate-message"}, "messages", parts),
     ("/ag-ui", {"threadId": "CHAT"}, "messages", with_id),
+    ("/ai-sdk/chat", {"id": "CHAT"}, "messages", parts),
+    ("/v1/responses", {"session_state": {"id": "CHAT"}}, "input", items),
     ("/v1/responses", {"previous_response_id": "RESPONSE"}, "input", items),
 ]
 
 
-@pytest.mark.parametrize(("path", "chat", "key", "said"), AGAIN, ids=[path for path, *_ in AGAIN])
+@pytest.mark.parametrize(
+    ("path", "chat", "key", "said"), AGAIN, ids=[f"{path} {sorted(chat)}" for path, chat, *_ in AGAIN]
+)
 async def test_a_question_that_is_asked_again_is_answered_without_its_first_answer(
     app: RunningHost, http: aiohttp.ClientSession, openai: OpenAIStandIn, path: str, chat: Any, key: str, said: Any
 ) -> None:
     """*Regenerate*, where the request names a chat or a response that the app keeps."""
     openai.reply("Hello.")
     _, hello = await post(http, f"{app.url}/v1/responses", {"input": "Hello?"})
-    _, entry = await post(http, f"{app.url}/chat-history", {})
-    ids = {"CHAT": json.loads(entry)["id"], "RESPONSE": json.loads(hello)["id"]}
+    chats = Chats(app, http)
+    ids = {"CHAT": await chats.start(), "RESPONSE": json.loads(hello)["id"]}
     named = json.loads(re.sub("CHAT|RESPONSE", lambda found: ids[found[0]], json.dumps(chat)))
     for answer in ("Once.", "Twice."):
-        if path == "/v1/responses":
+        if "previous_response_id" in chat:
             openai.call_tool("search_sources", {"search_queries": ["dental"]})
         openai.reply(answer)
         status, told = await post(http, app.url + path, named | {key: [said("user", QUESTION)]})
         assert (status, answer in told) == (200, True), told
+    kept = [one["content"] for one in await chats.messages(ids["CHAT"])]
     assert "Once." not in json.dumps(_prompt(openai))
+    assert kept == ([] if "previous_response_id" in chat else [QUESTION, "Twice."])
 
 
 def _prompt(openai: OpenAIStandIn) -> list[Any]:

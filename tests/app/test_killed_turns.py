@@ -52,7 +52,11 @@ async def test_a_killed_host_leaves_the_question_and_what_it_has_shown(
     try:
         await asyncio.to_thread(host.wait_for, "Switchboard is ready")
         chats = Chats(host, http)
-        silent, cut = await chats.start(title="New Chat"), await chats.start()
+        silent, cut, again = await chats.start(title="New Chat"), await chats.start(), await chats.start()
+        openai.reply("80 %.")
+        asked_again = {"messages": [{"role": "user", "content": QUESTION}], "session_state": again, "stream": True}
+        async with http.post(f"{host.url}/v1/chat/completions", json=asked_again) as answered:
+            assert "80 %." in await answered.text()
         openai.reply("It pays", " 80 %", asyncio.Event())
         response = await http.post(f"{host.url}/chat/stream", json=body(session_state=cut))
         async with asyncio.timeout(30):
@@ -62,12 +66,17 @@ async def test_a_killed_host_leaves_the_question_and_what_it_has_shown(
         number = len(openai.requests) + 1
         asking = asyncio.create_task(http.post(f"{host.url}/chat/stream", json=body(session_state=silent)))
         await openai.request_number(number)
+        openai.hang()
+        asking_again = asyncio.create_task(http.post(f"{host.url}/v1/chat/completions", json=asked_again))
+        await openai.request_number(number + 1)
     finally:
         host.process.kill()
         await asyncio.to_thread(host.wait)
     response.close()
     with pytest.raises(aiohttp.ClientError):
         await asking
+    with pytest.raises(aiohttp.ClientError):
+        await asking_again
     async with hosted(tmp_path, env) as other:
         chats = Chats(other, http)
         assert [one["content"] for one in await chats.messages(silent)] == [QUESTION]
@@ -76,3 +85,8 @@ async def test_a_killed_host_leaves_the_question_and_what_it_has_shown(
         assert (entry["title"], entry["lastMessage"], entry["messageCount"]) == (QUESTION, QUESTION, 1)
         kept = [(one["content"], one.get("finishReason")) for one in await chats.messages(cut)]
         assert kept == [(QUESTION, None), ("It pays 80 %", "stopped")]
+        assert [one["content"] for one in await chats.messages(again)] == [QUESTION, "80 %."]
+        openai.reply("80 %, then.")
+        async with http.post(f"{other.url}/v1/chat/completions", json=asked_again) as answered:
+            assert "80 %, then." in await answered.text()
+        assert [one["content"] for one in await chats.messages(again)] == [QUESTION, "80 %, then."]

@@ -100,7 +100,11 @@ async def test_the_turns_of_an_app_without_tools_read_and_write_what_the_page_sa
 
         resumable = body() | {"context": {"overrides": {"resumable": True}}}
         await check(app, "a question", lambda: app.send("POST", "/chat", body()))
-        await check(app, "a question in a kept chat", lambda: app.send("POST", "/chat", body(session_state=chat)))
+        await check(
+            app,
+            "a question in a kept chat",  # another one each time, since the same one would be asked again
+            lambda: app.send("POST", "/chat", body(f"{QUESTION} {uuid4()}", session_state=chat)),
+        )
         await check(
             app, "a question to a team", lambda: app.send("POST", "/multi-agent-chat/batch", {"messages": SAID})
         )

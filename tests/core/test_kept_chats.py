@@ -47,7 +47,7 @@ async def test_a_first_message_without_a_state_gets_a_chat_of_its_callers(
 ) -> None:
     request = await resumed(history, asked(has_state=has_state))
     (chat,) = await history.conversations(owner_of(ANNA))
-    assert request.chat == ChatState(chat.id, has_session_state=True, conversation_id=chat.id)
+    assert request.chat == ChatState.kept(chat.id)
     assert request.messages == (QUESTION,)
     assert await history.conversations(owner_of(BEN)) == []
 
@@ -59,6 +59,7 @@ async def test_a_message_with_the_state_gets_what_was_said_before(history: Sqlit
         "30 days.",
         QUESTION.content,
     ]
+    assert request.chat.regenerates is False  # also if it is the last question once more
 
 
 async def test_the_state_of_another_caller_gives_nothing_and_tells_nothing(history: SqliteHistory) -> None:

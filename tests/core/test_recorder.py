@@ -124,6 +124,106 @@ async def test_calls_are_kept_with_the_answer_and_then_their_results_in_place_of
     ]
 
 
+def conversation(said: str, chat: str, *, told: bool | None = None) -> ChatRequest:
+    """A request for a conversation of questions in capitals and answers in small letters."""
+    messages = tuple(Message(Role.USER if one.isupper() else Role.ASSISTANT, one) for one in said)
+    return ChatRequest(messages, chat=ChatState(conversation_id=chat, regenerates=told))
+
+
+async def record_to(history: SqliteHistory, request: ChatRequest, answer: str) -> None:
+    events = (*ANSWER[:2], TextDelta(answer), ANSWER[-1])
+    assert [event async for event in record(events_of(*events), request, context(), history)] == [*events]
+
+
+@pytest.mark.parametrize(
+    ("kept", "told", "sent", "left"),
+    [
+        ("Aa", None, "A", "Az"),
+        ("AaBb", None, "AaB", "AaBz"),
+        ("AaBb", None, "AxB", "AaBz"),  # the page shows a link where the answer cites
+        ("AaBb", True, "AaB", "AaBz"),
+        ("AaBbCc", True, "AaB", "AaBz"),
+        ("AaBb", True, "B", "AaBz"),  # the page sends the newest message alone
+        ("AaBb", True, "AaX", "AaBbXz"),
+        ("AaBbCc", None, "A", "AaBbCcAz"),  # another question alone, as a program asks it
+        ("Aa", None, "AaA", "AaAz"),
+        ("AaAa", None, "AaA", "AaAz"),
+        ("Aa", False, "A", "AaAz"),
+        ("", None, "A", "Az"),
+        ("", True, "A", "Az"),
+    ],
+)
+async def test_a_question_that_is_asked_again_takes_the_place_of_itself_and_of_what_came_after_it(
+    history: SqliteHistory, kept: str, told: bool | None, sent: str, left: str
+) -> None:
+    chat = await started(history)
+    for place, answer in enumerate(kept):
+        if answer.islower():
+            await record_to(history, conversation(kept[:place], chat), answer)
+    await record_to(history, conversation(sent, chat, told=told), "z")
+    assert "".join(one.content for one in await history.messages(owner_of(ANNA), chat)) == left
+
+
+async def test_a_question_that_is_asked_again_goes_on_with_its_tools_and_leaves_no_result_of_before(
+    history: SqliteHistory,
+) -> None:
+    chat, call = await started(history), ToolCall("c1", "look_up", "{}")
+    calling = (*ANSWER[:2], ToolsCalled((call,)), Finished("tool_calls", ended=1))
+    steps = (Message(Role.ASSISTANT, "", (call,)), Message(Role.TOOL, "Found.", tool_call_id="c1"))
+    for events, since in ((calling, ()), (ANSWER, steps), (calling, ()), (ANSWER, steps)):
+        request = replace(asked(chat), steps=since)
+        assert [event async for event in record(events_of(*events), request, context(), history)] == [*events]
+    assert [content for content, _ in await kept_of(history, chat, 4)] == ["Why?", "", "Found.", "One two."]
+    await record_to(history, asked(chat), "At once.")
+    assert [content for content, _ in await kept_of(history, chat, 2)] == ["Why?", "At once."]
+
+
+class Counted(SqliteHistory):
+    """A store that counts its writes."""
+
+    writes = 0
+
+    async def write(self, *values: Any, **named: Any) -> Conversation:
+        self.writes += 1
+        return await super().write(*values, **named)
+
+
+async def test_the_old_answer_stays_until_there_is_something_of_the_new_one(tmp_path: Path, clock: Clock) -> None:
+    history, begins, never = Counted(tmp_path / "history.sqlite"), asyncio.Event(), asyncio.Event()
+    chat = await started(history)
+    await record_to(history, asked(chat), "One two.")
+
+    async def events() -> AsyncGenerator[ChatEvent]:
+        yield ANSWER[0]
+        await begins.wait()
+        yield ANSWER[2]
+        await never.wait()
+
+    history.writes = 0
+    turn = RunningTurn(record(events(), replace(asked(chat), stream=True), context(), history), context())
+    batches = turn.batches(None)
+    assert await anext(batches) == [ANSWER[0]]
+    clock.forward(SHOWN_SECONDS)
+    assert await kept_of(history, chat, 2) == [("Why?", None), ("One two.", None)]
+    begins.set()
+    assert await anext(batches) == [ANSWER[2]]
+    clock.forward(SHOWN_SECONDS)
+    async with asyncio.timeout(30):
+        while await kept_of(history, chat, 2) != [("Why?", None), ("One", "stopped")]:  # in the background
+            pass
+    assert history.writes == 1
+    turn.cancel()
+
+
+async def test_a_question_that_is_refused_when_it_is_asked_again_leaves_no_trace(history: SqliteHistory) -> None:
+    chat = await started(history)
+    await record_to(history, asked(chat), "One two.")
+    turn = RunningTurn(record(events_of(ContentFiltered()), asked(chat), context(), history), context())
+    with pytest.raises(ContentFiltered):
+        await fold(turn.events())
+    assert await history.messages(owner_of(ANNA), chat) == []
+
+
 @pytest.mark.parametrize("caller", [BEN, Caller()])
 async def test_anothers_conversation_is_neither_written_to_nor_spoken_of(
     history: SqliteHistory, caller: Caller

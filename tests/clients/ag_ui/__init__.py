@@ -62,7 +62,13 @@ def follow(run_id: str) -> dict[str, Any]:
     return {"parameters": {"runId": run_id}}
 
 
-async def run(version: str, url: str, *steps: dict[str, Any], messages: list[Any] | None = None) -> list[Run]:
+AGAIN: dict[str, Any] = {"again": True}
+"""A step in which the user asks the last question anew."""
+
+
+async def run(
+    version: str, url: str, *steps: dict[str, Any], messages: list[Any] | None = None, thread_id: str | None = None
+) -> list[Run]:
     """Let an agent take these steps after these messages."""
     process = await asyncio.create_subprocess_exec(
         NODE,
@@ -73,7 +79,8 @@ async def run(version: str, url: str, *steps: dict[str, Any], messages: list[Any
         stderr=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"]},
     )
-    printed, complaints = await process.communicate(json.dumps({"messages": messages or [], "steps": steps}).encode())
+    asked = {"threadId": thread_id, "messages": messages or [], "steps": steps}
+    printed, complaints = await process.communicate(json.dumps(asked).encode())
     assert process.returncode == 0, complaints.decode()
     told = json.loads(printed.decode().splitlines()[-1])
     assert not told["warnings"]

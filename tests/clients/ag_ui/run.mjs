@@ -3,12 +3,12 @@
 // Arguments: the client's version, and the agent's URL. The steps come as JSON through the standard input, each with the
 // `message` that the user adds, the `parameters` of the run, and whether the user leaves at the first text (`leaves`);
 // without a message the page was loaded again, has the questions alone, and follows the run; with `decides` the user
-// answers the interrupts of the last run. To each call of a tool of the page it answers "Snow.", and runs again.
+// answers the interrupts of the last run, and with `again` asks the last question anew. To each call of a tool of the page it answers "Snow.", and runs again.
 import { text } from "node:stream/consumers";
 
 const [version, url] = process.argv.slice(2);
 const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import(version);
-const { messages, steps } = JSON.parse(await text(process.stdin));
+const { threadId, messages, steps } = JSON.parse(await text(process.stdin));
 
 class Agent extends HttpAgent {
   connect({ runId }) {
@@ -16,22 +16,23 @@ class Agent extends HttpAgent {
   }
 }
 
-const agent = new Agent({ url, initialMessages: messages });
+const agent = new Agent({ url, threadId, initialMessages: messages });
 const seen = [];
 const warnings = [];
 console.warn = (...words) => void warnings.push(words.join(" "));
 console.error = () => {}; // it repeats what is thrown
 let interrupts = [];
-for (const { message, parameters = {}, leaves, decides } of steps) {
+for (const { message, parameters = {}, leaves, decides, again } of steps) {
   const step = { events: [], errors: [] };
   seen.push(step);
   if (decides)
     parameters.resume = interrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: decides }));
   else if (message) agent.addMessage({ id: `user-${seen.length}`, role: "user", ...message });
+  else if (again) agent.setMessages(agent.messages.slice(0, agent.messages.findLastIndex(({ role }) => role === "user") + 1));
   else agent.setMessages(agent.messages.filter(({ role }) => role === "user"));
   try {
     for (let calls = [null]; calls.length; ) {
-      step.ended = await (message || decides ? agent.runAgent : agent.connectAgent).call(agent, parameters, {
+      step.ended = await (message || decides || again ? agent.runAgent : agent.connectAgent).call(agent, parameters, {
         onEvent: ({ event }) => void step.events.push(event),
         onRunErrorEvent: ({ event }) => void step.errors.push(event),
         onTextMessageContentEvent: () => leaves && agent.abortRun(),

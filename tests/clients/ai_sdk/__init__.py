@@ -18,7 +18,9 @@ def install_ai_sdk() -> None:
     install_clients(FOLDER)
 
 
-async def chat(version: str, api: str, *steps: dict[str, Any], messages: list[Any] | None = None) -> list[Any]:
+async def chat(
+    version: str, api: str, *steps: dict[str, Any], messages: list[Any] | None = None, chat_id: str = "chat-1"
+) -> list[Any]:
     """Let a chat of the SDK take these steps; return what its page has after each, as `chat.mjs` describes it."""
     process = await asyncio.create_subprocess_exec(
         NODE,
@@ -29,6 +31,7 @@ async def chat(version: str, api: str, *steps: dict[str, Any], messages: list[An
         stderr=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"]},
     )
-    printed, complaints = await process.communicate(json.dumps({"messages": messages, "steps": steps}).encode())
+    told = {"id": chat_id, "messages": messages, "steps": steps}
+    printed, complaints = await process.communicate(json.dumps(told).encode())
     assert process.returncode == 0, complaints.decode()
     return json.loads(printed)["steps"]

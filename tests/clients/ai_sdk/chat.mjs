@@ -1,6 +1,6 @@
 // Talks to the app as an app's page does with `useChat`, and prints what the page would have: a chat of the AI SDK whose
 // state is in plain variables. Arguments: the package, which is a version of `ai`, and the URL to post to. What to do
-// comes as JSON through the standard input: {messages, steps}; each step is {do, at, …} with the name of a function
+// comes as JSON through the standard input: {id, messages, steps}, where id is the chat's; each step is {do, at, …} with the name of a function
 // below and, if it asks another URL, that.
 // Prints one JSON document, {steps: [{status, error, message, messages, …}]}.
 import { text } from "node:stream/consumers";
@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 const [version, api] = process.argv.slice(2);
 const sdk = await import(version);
 const { AbstractChat, DefaultChatTransport, readUIMessageStream } = sdk;
-const { messages, steps } = JSON.parse(await text(process.stdin));
+const { id, messages, steps } = JSON.parse(await text(process.stdin));
 
 class State {
   status = "ready";
@@ -56,7 +56,7 @@ let ended = () => {};
 const state = new State(messages ?? []);
 const chat = new Chat(
   {
-    id: "chat-1",
+    id,
     transport,
     onFinish(end) {
       finished = end;
@@ -106,7 +106,7 @@ const actions = {
   // Pages that are loaded again have the messages that were sent, and no answer. Once both read it, it may go on.
   async reload({ text, body, release }) {
     await actions.leave({ text, body });
-    const pages = [chat, new Chat({ id: "chat-1", transport }, new State([]))];
+    const pages = [chat, new Chat({ id, transport }, new State([]))];
     let reading = 0;
     answered = async (init) => init.method === "GET" && ++reading === pages.length && (await fetch(release));
     for (const page of pages) page.messages = chat.messages.filter((message) => message.role === "user");
