@@ -131,18 +131,20 @@ async def chats_that(
 async def delete_all_of(history: HistoryStore, owner: str, chat: str) -> None:
     """Delete a chat, its copy, the answers that are kept of it beside its messages, and what was said of them.
 
+    The chat goes last: as long as it is there, a request that breaks off can be sent again.
+
     Raises:
         NotFound: the owner has no such chat.
     """
-    await stop_sharing(history, owner, chat)
-    await history.delete(owner, chat)
-    await stop_sharing(history, owner, chat)  # it may have been shared meanwhile
     runs, verdicts = await app.get_runs(), (await app.get_service()).verdicts
     for name in (chat, session_id_of(chat)):
         if runs:
             await runs.delete_of(owner, name)
         if verdicts:
             await verdicts.forget(owner, name)
+    await stop_sharing(history, owner, chat)
+    await history.delete(owner, chat)
+    await stop_sharing(history, owner, chat)  # it may have been shared meanwhile
 
 
 async def share_chat(call: Call) -> Response:

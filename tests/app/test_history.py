@@ -12,12 +12,15 @@ from uuid import uuid4
 import aiohttp
 import pytest
 import pytest_asyncio
+from azure.data.tables.aio import TableServiceClient
 from yarl import URL
 
+from shared.history.azure_table import TABLE
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.test_answers import QUESTION, body, read_lines
 from tests.local.running_host import RunningHost
 from tests.stand_ins.azurite import Azurite
+from tests.stand_ins.counted_storage import CountedStorage, counted
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 UNKNOWN_ID = "5f0c3f7e-8f5b-4c39-9d55-6f1f6f0f4b1a"
@@ -29,12 +32,18 @@ GONE = "There is no such chat"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def in_table(openai: OpenAIStandIn, data_dir: Path) -> AsyncGenerator[RunningHost]:
+async def relay() -> AsyncGenerator[CountedStorage]:
+    """The tables of a storage account."""
+    async with Azurite() as azurite, counted(azurite) as relay:
+        yield relay
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def in_table(openai: OpenAIStandIn, data_dir: Path, relay: CountedStorage) -> AsyncGenerator[RunningHost]:
     """The app in front of the scripted model, with its history in a table."""
-    async with Azurite() as azurite:
-        settings = {"HISTORY_BACKEND": "azure-table", "AzureWebJobsStorage": azurite.connection_string}
-        async with hosted(data_dir, openai.settings | NO_VECTORS | settings) as host:
-            yield host
+    settings = {"HISTORY_BACKEND": "azure-table", "AzureWebJobsStorage": relay.connection_string}
+    async with hosted(data_dir, openai.settings | NO_VECTORS | settings) as host:
+        yield host
 
 
 @pytest.fixture(params=["app", "in_table"])
@@ -227,6 +236,29 @@ async def test_a_chat_that_was_deleted_or_never_was_is_a_404_of_one_sentence(cha
         ):
             assert status == 404
             assert error["error"].startswith(GONE)
+
+
+async def test_a_delete_that_breaks_off_is_finished_when_it_is_sent_again(
+    in_table: RunningHost, relay: CountedStorage, openai: OpenAIStandIn, http: aiohttp.ClientSession
+) -> None:
+    """What is kept of an answer beside its chat, so that it can be judged (`a-`), must not outlive the chat."""
+    chats = Chats(in_table, http)
+    made = [await chats.start() for _ in range(2)]
+    for chat, word in zip(made, ("apricot", "walnut"), strict=True):
+        openai.reply(f"It is {word}.")
+        await ask(in_table, http, "/chat", session_state=chat)
+    relay.traffic.take()
+    assert (await chats.send("DELETE", f"/{made[0]}"))[0] == 204
+    last = relay.traffic.writes
+    relay.traffic.take()
+    relay.on_write = lambda number, _is_done: number < last
+    assert (await chats.send("DELETE", f"/{made[1]}"))[0] in (204, 503)
+    relay.on_write = lambda _number, _is_done: True
+    assert (await chats.send("DELETE", f"/{made[1]}"))[0] in (204, 404)
+    async with TableServiceClient.from_connection_string(relay.connection_string) as tables:
+        table = tables.get_table_client(TABLE)
+        kept = [row async for row in table.list_entities() if row["RowKey"].startswith("a-")]
+    assert not [row for row in kept if "apricot" in str(row) or "walnut" in str(row)]
 
 
 async def test_a_chat_that_nobody_named_has_a_title_and_a_mode(chats: Chats) -> None:
