@@ -13,6 +13,8 @@ from shared.citations import citations_in
 from shared.core.callers_tools import brings_tools
 from shared.errors import Unavailable
 
+_LONGEST = 64 * 1024
+"""Characters of an answer: each piece has all of it read anew."""
 _CONTROLS = dict.fromkeys(range(32), " ")
 
 
@@ -54,9 +56,11 @@ class JsonAnswer:
         """Add the next piece; return what can be shown now.
 
         Raises:
-            Unavailable: It is JSON of another form.
+            Unavailable: It is JSON of another form, or too long.
         """
         self._said += text
+        if len(self._said) > _LONGEST:
+            raise Unavailable("The model did not come to an end. Try again.")
         text = self._read().answer if self._said.lstrip().startswith("{") else self._said.lstrip()
         shown, self._shown = text[len(self._shown) :], text
         return shown

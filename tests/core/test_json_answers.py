@@ -60,3 +60,10 @@ def test_what_is_cut_off_is_shown(said: str, shown: str) -> None:
 def test_json_of_another_form_is_a_fault(said: str) -> None:
     with pytest.raises(Unavailable, match="JSON"):
         JsonAnswer().feed(said)
+
+
+def test_an_answer_without_end_is_given_up() -> None:
+    answer = JsonAnswer()
+    answer.feed('{"sources": [], "answer": "')
+    with pytest.raises(Unavailable, match="did not come to an end"):
+        answer.feed("and so on " * 10_000)
