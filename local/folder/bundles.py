@@ -169,7 +169,7 @@ async def _read_plain_texts(
     files = [(document.name, document.data) for document in documents]
     found = await split_files(target.sandbox, files, MAX_PASSAGES, terms=target.index.stores_terms)
     return [
-        one if isinstance(one, UnreadableError) else passages_in(document, [None], one)
+        one if isinstance(one, UnreadableError) else passages_in(document, [None], one, one.left_out)
         for document, one in zip(documents, found, strict=True)
     ]
 

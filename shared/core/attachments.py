@@ -168,7 +168,7 @@ async def _text_of(file: Attachment, deadline: float, sandbox: "Sandbox", caller
 
 def _suffix(file: Attachment) -> str:
     """Return the suffix that selects the reader: from the declared type, else from the file name."""
-    from shared.reading.readers import READERS, old_format
+    from shared.reading.readers import OLD_FORMATS, READERS
 
     named = PurePath(file.filename).suffix.lower()
     declared = file.media_type
@@ -182,7 +182,7 @@ def _suffix(file: Attachment) -> str:
         return ".txt"
     if named in READERS:
         return named
-    if reason := old_format(named):
+    if reason := OLD_FORMATS.get(named):
         raise BadRequest(f"{file} {reason}")
     what = f"is of the type '{file.media_type}'" if file.media_type else "has no content-type and no known file name"
     raise BadRequest(f"{file} {what}, which cannot be read. {_READABLE}")

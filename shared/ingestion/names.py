@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from shared.documents import is_hidden, is_name
 from shared.ingestion import FileReport, Outcome
-from shared.reading.readers import old_format
+from shared.reading.readers import OLD_FORMATS
 
 NO_NAME = (
     "has a name that no link can lead to: with a control character such as a line break, a backslash, an empty part, "
@@ -26,6 +26,6 @@ def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
     if is_hidden(name):
         return FileReport(name, Outcome.SKIPPED, "is hidden.")
     if (suffix := PurePosixPath(name).suffix.lower()) not in formats:
-        reason = old_format(suffix) or f"has no format that can be read ({', '.join(formats)})."
+        reason = OLD_FORMATS.get(suffix) or f"has no format that can be read ({', '.join(formats)})."
         return FileReport(name, Outcome.SKIPPED, reason)
     return None

@@ -12,9 +12,10 @@ from pathlib import PurePath
 from typing import cast
 
 from shared.reading import Page, UnreadableError
-from shared.reading.attachments import read_attached
+from shared.reading.after_reading import lost_words, markup_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.markup import html_to_markdown
+from shared.reading.office_parts import read_attached
 from shared.reading.packages import MARKUP
 from shared.reading.plain_text import clean, decode
 
@@ -35,7 +36,8 @@ def read_mail(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
         raise UnreadableError("is no e-mail.")
     reader = _Mail(limits)
-    return [Page("\n\n".join(reader.mail(message, 0)), left_out=tuple(reader.left_out))]
+    text = "\n\n".join(reader.mail(message, 0))
+    return [Page(text, left_out=(*reader.left_out, *lost_words(reader.bodies, text)))]
 
 
 class _Mail:
@@ -47,6 +49,8 @@ class _Mail:
         self._characters = 0
         self.left_out: list[str] = []
         """The parts that are not read."""
+        self.bodies: list[tuple[str, str]] = []
+        """The texts of its bodies, before alternatives are chosen among."""
 
     def mail(self, message: Message, mails: int) -> Iterator[str]:
         """The texts of an e-mail that is in so many others."""
@@ -80,6 +84,7 @@ class _Mail:
             text = self._html(part)
         elif kind == "text/plain" or not depth:
             text = decode(_bytes(part), part.get_content_charset())
+            self.bodies.append(("the text", text))
         else:  # an invitation, or a picture in the text
             self.left_out.append(kind)
             return [], []
@@ -88,7 +93,9 @@ class _Mail:
     def _html(self, part: Message) -> str:
         data = _bytes(part)
         check_limit(len(data), self._limits.markup_bytes, MARKUP)
-        return html_to_markdown(decode(data, part.get_content_charset()), self._limits.tags).strip()
+        html = decode(data, part.get_content_charset())
+        self.bodies.append(("the HTML version", markup_text(html)))
+        return html_to_markdown(html, self._limits.tags).strip()
 
     def _attachment(self, part: Message, name: str, mails: int) -> Iterator[str]:
         is_mail = part.get_content_type() == "message/rfc822"

@@ -44,9 +44,14 @@ Source: HTML standard, 'prescan a byte stream' (1024 there; real pages have it l
 def read_html(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> str:
     """Convert an HTML file to Markdown."""
     check_limit(len(data), limits.markup_bytes, MARKUP)
+    return html_to_markdown(decoded_html(data), limits.tags)
+
+
+def decoded_html(data: bytes) -> str:
+    """Decode an HTML file."""
     start = data[:_CHARSET_SEARCH_BYTES]
     declared = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
-    return html_to_markdown(decode(data, declared[1].decode("ascii") if declared else None), limits.tags)
+    return decode(data, declared[1].decode("ascii") if declared else None)
 
 
 def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
@@ -55,7 +60,7 @@ def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     size = 0
     with package(data, limits) as parts:
         encrypted = _encrypted(parts)
-        for name in _chapters(parts):
+        for name in chapters(parts):
             if name in encrypted:
                 raise UnreadableError("is protected against copying (DRM); save it without the protection.")
             size += parts.getinfo(name).file_size
@@ -65,9 +70,10 @@ def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     return pages
 
 
-def _chapters(parts: zipfile.ZipFile) -> Iterator[str]:
+def chapters(parts: zipfile.ZipFile) -> Iterator[str]:
     """The names of the chapters' parts, each once, as the package lists them; names without a part are left out."""
-    root = root_file(parts)
+    container = parse_xml(parts.read(_CONTAINER))
+    root = next(one.get("full-path", "") for one in container.iterfind("{*}rootfiles/{*}rootfile"))
     book = parse_xml(parts.read(root))
     items = {item.get("id"): item for item in book.iterfind("{*}manifest/{*}item")}
     names: dict[str, None] = {}
@@ -79,12 +85,6 @@ def _chapters(parts: zipfile.ZipFile) -> Iterator[str]:
             names[_name(root, item.get("href", ""))] = None
     present = set(parts.namelist())
     yield from (name for name in names if name in present)
-
-
-def root_file(parts: zipfile.ZipFile) -> str:
-    """The name of the part that lists all others: the package document."""
-    container = parse_xml(parts.read(_CONTAINER))
-    return next(root.get("full-path", "") for root in container.iterfind("{*}rootfiles/{*}rootfile"))
 
 
 def _name(base: str, link: str) -> str:

@@ -1,4 +1,4 @@
-"""What Office documents have in common: charts, comments, and equations, which OpenDocument has too.
+"""What Office documents have in common: charts, comments, equations, which OpenDocument has too, and files in them.
 
 Source: ECMA-376 Part 1, 21.2 'DrawingML - Charts' and 22.1 'Math'; Part 2, 9.3 'Relationships'; and MathML 3.
 """
@@ -7,19 +7,25 @@ import datetime as dt
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import replace
 from itertools import chain
+from pathlib import PurePath
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
-from shared.reading.limits import ReadLimits, check_limit
+from shared.reading import UnreadableError
+from shared.reading.limits import ReadLimitError, ReadLimits, check_limit
 from shared.reading.number_formats import LITERAL, plain_number
-from shared.reading.packages import MARKUP, local_name, parse_xml
+from shared.reading.packages import local_name, parse_xml, read_part
+from shared.reading.readers import READERS, read_all_pages
 from shared.reading.tables import markdown_table
 
 _FIRST_DAY = dt.datetime(1899, 12, 30)  # noqa: DTZ001 (days have no time zone)
 _LAST_DAY = 2_958_465
 _COMMENTS = ("comment", "threadedComment", "cm", "reply")
+EMBEDDED = ("package", "oleObject")
+"""The kinds of the parts of an Office document that are whole files."""
 _OPERANDS = {
     **dict.fromkeys(("f", "mfrac"), "{0}/{1}"),
     **dict.fromkeys(("sSup", "msup", "limUpp", "mover"), "{0}^{1}"),
@@ -56,12 +62,6 @@ def related(parts: zipfile.ZipFile, name: str) -> list[Related]:
         if target in present and one.get("TargetMode") != "External":
             found.append(Related(one.get("Id", ""), one.get("Type", "").rpartition("/")[2], present[target]))
     return found
-
-
-def read_part(parts: zipfile.ZipFile, name: str, limits: ReadLimits) -> bytes:
-    """Read a part that is parsed as a whole, if it is not too large."""
-    check_limit(parts.getinfo(name).file_size, limits.xml_bytes, MARKUP)
-    return parts.read(name)
 
 
 def comments_of(xml: bytes) -> Iterator[tuple[str, str]]:
@@ -147,3 +147,45 @@ def _sign(element: Element, name: str, default: str) -> str:
     for found in element.iterfind(f"./*/{{*}}{name}"):
         return next(iter(found.attrib.values()), "")
     return default
+
+
+def read_attached(name: str, data: bytes, limits: ReadLimits) -> tuple[str, tuple[str, ...]]:
+    """Read a file within another one.
+
+    Returns:
+        Its text below its name, or that it is not read; and what of it is left out.
+
+    Raises:
+        ReadLimitError: it holds more than a file may hold.
+    """
+    suffix, why = PurePath(name).suffix.lower(), ""
+    if suffix in READERS and not limits.depth:
+        why = " (it is in too many others)"
+    elif suffix in READERS:
+        try:
+            pages = read_all_pages(data, suffix, limits=replace(limits, depth=limits.depth - 1))
+        except ReadLimitError:
+            raise
+        except UnreadableError as unreadable:
+            why = f" ({unreadable})"
+        except OSError:  # the reader of PDF files cannot load another parser
+            pass
+        else:
+            texts = [page.text for page in pages if page.text]
+            left_out = dict.fromkeys(f"{what} of {name}" for page in pages for what in page.left_out)
+            if texts:
+                return "\n\n".join((f"## Attachment: {name}", *texts)), (*left_out,)
+            why = " (holds no text)"
+    return f"Attachment, not read: {name}{why}", (f"attachment {name}",)
+
+
+def read_related(parts: zipfile.ZipFile, found: Iterable[Related], limits: ReadLimits) -> tuple[str, tuple[str, ...]]:
+    """Read the files that a part of an Office document names: as `read_embedded`."""
+    names = dict.fromkeys(one.name for one in found if one.kind in EMBEDDED)
+    return read_embedded(((name, read_part(parts, name, limits)) for name in names), limits)
+
+
+def read_embedded(files: Iterable[tuple[str, bytes]], limits: ReadLimits) -> tuple[str, tuple[str, ...]]:
+    """Read embedded files, given by the names and bytes of their parts: their texts, and what of them is left out."""
+    read = [read_attached(PurePath(name).name, data, limits) for name, data in files]
+    return "\n\n".join(text for text, _ in read), tuple(what for _, left_out in read for what in left_out)

@@ -65,24 +65,19 @@ class _OpenDocument:
     def __init__(self, parts: zipfile.ZipFile, names: set[str], limits: ReadLimits) -> None:
         self.content = parse_xml(parts.read(_CONTENT))
         self._parts, self._names, self._limits = parts, names, limits
-        self._hidden = {
-            _value(style, "name")
-            for style in self.content.iterfind("{*}automatic-styles/{*}style")
-            for properties in style
-            if _value(properties, "display") == "false" or _value(properties, "visibility") == "hidden"
-        }
-        self._titles = {
-            _value(style, "name")
-            for style in self.content.iterfind("{*}automatic-styles/{*}style")
-            if _value(style, "parent-style-name") == _TITLE
-        } | {_TITLE}
-        self._shifted = {
-            _value(style, "name"): not place.startswith(("sub", "-"))
-            for style in self.content.iterfind("{*}automatic-styles/{*}style")
-            for properties in style
-            if (place := _value(properties, "text-position"))
-        }
+        self._hidden: set[str] = set()
+        self._titles = {_TITLE}
+        self._shifted: dict[str, bool] = {}
         """Styles of raised and of lowered text: whether it is raised."""
+        for style in self.content.iterfind("{*}automatic-styles/{*}style"):
+            name = _value(style, "name")
+            if _value(style, "parent-style-name") == _TITLE:
+                self._titles.add(name)
+            for properties in style:
+                if _value(properties, "display") == "false" or _value(properties, "visibility") == "hidden":
+                    self._hidden.add(name)
+                if place := _value(properties, "text-position"):
+                    self._shifted[name] = not place.startswith(("sub", "-"))
         self._numbering = Numbering()
         for level in parse_xml(parts.read(_STYLES)).iter() if _STYLES in names else ():
             if local_name(level) == "outline-level-style":

@@ -63,6 +63,12 @@ def check_markup(parts: zipfile.ZipFile, max_bytes: int, max_tags: int | None) -
                 check_limit(tags, max_tags, TAGS)
 
 
+def read_part(parts: zipfile.ZipFile, name: str, limits: ReadLimits) -> bytes:
+    """Read a part that is parsed as a whole, if it is not too large."""
+    check_limit(parts.getinfo(name).file_size, limits.xml_bytes, MARKUP)
+    return parts.read(name)
+
+
 def parse_xml(data: bytes) -> ET.Element:
     """Parse XML. Nothing outside of it is loaded, and expat limits how far entities expand.
 

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 from pypdfium2 import PdfDocument, PdfPage, raw
 
 from shared.reading import Page
-from shared.reading.attachments import read_embedded
 from shared.reading.limits import ReadLimits, check_limit
+from shared.reading.office_parts import read_embedded
 from shared.reading.packages import MARKUP, local_name, parse_xml
 
 _XFA_HIDDEN = ("hidden", "invisible", "inactive")

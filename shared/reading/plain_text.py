@@ -40,7 +40,7 @@ _RAISED = re.compile(r"(?!(?:st|nd|rd|th|[eè]|er|r?e|[eè]me|[oa]s?|tm|sm)$)[\w
 
 _RTF_START = b"{\\rtf"
 _RTF_CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
-_RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
+RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
 """The data of a picture, in hexadecimal digits."""
 _RTF_NO_DATA = re.compile(r"\\bin(?!\d)")
 """The library expects a number behind this control word."""
@@ -104,7 +104,7 @@ def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
 
     if not data.lstrip().startswith(_RTF_START):
         raise UnreadableError("is damaged, or not of the format that its name says.")
-    data = _RTF_PICTURE.sub(b"", data)
+    data = RTF_PICTURE.sub(b"", data)
     check_limit(len(data), limits.characters, "bytes of text")
     page = _RTF_CODE_PAGE.search(data)
     encoding = f"cp{page[1].decode()}" if page and _can_decode(data, f"cp{page[1].decode()}") else "cp1252"

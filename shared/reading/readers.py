@@ -25,8 +25,11 @@ MAX_FILE_BYTES = 100 * 1024 * 1024
 """Size of the largest file that is read: a file and its text are in memory as a whole."""
 SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
-_INSTEAD = {".doc": ".docx", ".ppt": ".pptx", ".msg": ".eml"}
-"""Formats that are not read, each with the one to save such files in."""
+OLD_FORMATS = {
+    old: f"is in the format {old}, which cannot be read; save it as {new}."
+    for old, new in ((".doc", ".docx"), (".ppt", ".pptx"), (".msg", ".eml"))
+}
+"""By the suffix of a format that is not read, what to do with such a file: the end of the sentence 'the file …'."""
 PLAIN_FORMATS = (
     *(".adoc", ".json", ".jsonl", ".log", ".rst", ".srt", ".tex", ".vtt", ".xml", ".yaml", ".yml"),
     *(".c", ".cpp", ".cs", ".go", ".java", ".js", ".ps1", ".py", ".rs", ".sh", ".sql", ".ts"),
@@ -78,19 +81,6 @@ def readable_suffixes(*, recognized: bool) -> tuple[str, ...]:
     return (*READERS, *SCAN_SUFFIXES) if recognized else (*READERS,)
 
 
-def old_format(suffix: str) -> str | None:
-    """Say what to do with a file of a format that is not read, as the end of the sentence 'the file …'.
-
-    Args:
-        suffix: The suffix of its name, such as `.doc`, in lower case.
-
-    Returns:
-        None if there is nothing to say.
-    """
-    instead = _INSTEAD.get(suffix)
-    return f"is in the format {suffix}, which cannot be read; save it as {instead}." if instead else None
-
-
 async def read_document(
     data: bytes, suffix: str, recognition: TextRecognition | None, sandbox: "Sandbox"
 ) -> ReadDocument:
@@ -113,24 +103,13 @@ async def read_document(
     if suffix == ".pdf" and recognition:
         pages = await _with_scans(data, pages, recognition)
     try:
-        return ReadDocument(with_text(pages), _left_out(pages), date)
+        return ReadDocument(with_text(pages), left_out_of(pages), date)
     except NoTextError:
         if suffix != ".pdf" or recognition:
             raise
         is_odd = any(UNREADABLE_LETTERS in page.left_out for page in pages)
         what = "no letters that can be read" if is_odd else "no text"
         raise UnreadableError(f"holds {what}; a scan needs text recognition (OCR): {_SETTING}") from None
-
-
-def read_pages(
-    data: bytes, suffix: str, charset: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS
-) -> list[Page]:
-    """Read the pages of a file that have text. Arguments and errors are those of `read_all_pages`.
-
-    Raises:
-        NoTextError: no page has text.
-    """
-    return with_text(read_all_pages(data, suffix, charset, limits))
 
 
 def read_all_pages(
@@ -151,7 +130,7 @@ def read_all_pages(
         ReadLimitError: it holds more than it may hold.
         OSError: this machine cannot read it now.
     """
-    from shared.reading.dates import date_of
+    from shared.reading.after_reading import date_of, losses
 
     check_size(len(data))
     try:
@@ -163,7 +142,9 @@ def read_all_pages(
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
     check_limit(sum(len(page.text) for page in pages), limits.characters, "characters")
-    return _cleaned(pages, date_of(data, suffix, limits))
+    cleaned = _cleaned(pages, date_of(data, suffix, limits))
+    lost = losses(data, suffix, cleaned)
+    return [*cleaned, Page("", is_blank=True, left_out=lost)] if lost else cleaned
 
 
 def check_size(size: int) -> None:
@@ -223,7 +204,7 @@ async def _with_scans(data: bytes, pages: list[Page], recognition: TextRecogniti
     return sorted((*read, *recognized), key=lambda page: (page.number is None, page.number or 0))
 
 
-def _left_out(pages: Iterable[Page]) -> str:
+def left_out_of(pages: Iterable[Page]) -> str:
     """Say what was not read of a document: what the readers name, and pages that show something and have no text."""
     found: dict[str, list[int]] = {}
     for page in pages:

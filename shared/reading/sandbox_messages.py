@@ -83,6 +83,8 @@ class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     """The terms of each chunk, of all texts in order; None: the job did not want them."""
     date: str = ""
     """The day that the document states as its own; empty where it was read before."""
+    left_out: str = ""
+    """What of it was not read; empty where it was read before."""
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):

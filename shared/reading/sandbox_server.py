@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from copy import replace
 from functools import cache, partial
 from importlib import import_module
 from itertools import chain
@@ -24,8 +25,8 @@ from shared.reading.limits import ReadLimitError, ReadLimits
 from shared.runtime.features import is_there
 
 _TEXT = (
+    "shared.reading.after_reading",
     "shared.reading.chunks",
-    "shared.reading.dates",
     "shared.reading.readers",
     *(["shared.retrieval.sqlite.passage_terms"] if is_there("built-in") else ()),
     "striprtf.striprtf",
@@ -160,11 +161,12 @@ def split_files(
     data: bytes, names: list[str], limit: int, terms: bool, limits: ReadLimits
 ) -> list[messages.TextsSplit | messages.Refused]:
     """Read files of plain text, a list of them as MessagePack, and split each. See `Sandbox.split_files`."""
-    from shared.reading.readers import read_pages
+    from shared.reading.readers import left_out_of, read_all_pages, with_text
 
     def split_one(name: str, file: bytes) -> messages.TextsSplit:
-        pages = read_pages(file, Path(name).suffix.lower(), limits=limits)
-        return _split(name, [page.text for page in pages], limit, pages[0].date, terms=terms)
+        pages = read_all_pages(file, Path(name).suffix.lower(), limits=limits)
+        split = _split(name, [page.text for page in with_text(pages)], limit, pages[0].date, terms=terms)
+        return replace(split, left_out=left_out_of(pages))
 
     files = msgspec.msgpack.decode(data, type=list[bytes])
     return [_refusing(partial(split_one, name, file)) for name, file in zip(names, files, strict=True)]

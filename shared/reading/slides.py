@@ -14,9 +14,8 @@ from pptx.table import Table
 from pptx.text.text import TextFrame
 
 from shared.reading import Page
-from shared.reading.attachments import EMBEDDED, read_embedded
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.office_parts import chart_text, comments_of
+from shared.reading.office_parts import EMBEDDED, chart_text, comments_of, read_embedded
 from shared.reading.packages import check_markup, package, texts_of
 from shared.reading.plain_text import shifted
 from shared.reading.tables import markdown_table, repeat_merged

@@ -15,12 +15,12 @@ from xml.etree import ElementTree as ET
 import mammoth
 
 from shared.reading import Page
-from shared.reading.attachments import read_related
+from shared.reading.after_reading import PAGE_NUMBER
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits
 from shared.reading.markup import html_to_markdown
 from shared.reading.numbering import Numbering
-from shared.reading.office_parts import Related, chart_text, equation_text, read_part, related
-from shared.reading.packages import check_markup, local_name, package, parse_xml, texts_of
+from shared.reading.office_parts import Related, chart_text, equation_text, read_related, related
+from shared.reading.packages import check_markup, local_name, package, parse_xml, read_part, texts_of
 from shared.reading.readers import READERS, read_all_pages
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -36,8 +36,6 @@ _WRAPPERS = ("bdo", "dir", "fldSimple", "ruby", "rubyBase", "smartTag")
 """Elements in whose place stands what is in them."""
 _INSTEAD = {"cr": "br", "ptab": "tab", "rt": "del"}
 """Elements that mammoth does not know, each with one that it takes in the same way: it leaves out what is deleted."""
-_PAGE_NUMBER = re.compile(r"(?:\W*[^\W\d]{0,6}\W*\d*){0,2}\W*")
-"""What counts pages in headers and footers, such as `Page 3 of 7`, or nothing."""
 _KINDS = {"decimal": "1", "upperLetter": "A", "lowerLetter": "a", "upperRoman": "I", "lowerRoman": "i"}
 _MARK = "\ue000{}\ue001"
 """A mark in the place of a chart, until the document is Markdown."""
@@ -101,9 +99,8 @@ class _WordDocument:
         for one in self.related:
             if one.kind in ("header", "footer"):
                 root = self._parsed(one.name)
-                lines = ("".join(text.text or "" for text in line.iter(f"{_WORD}t")) for line in root.iter(f"{_WORD}p"))
-                text = " ".join(" ".join(lines).split())
-                if not _PAGE_NUMBER.fullmatch(text):
+                text = " ".join(_lines(root)).strip()
+                if not PAGE_NUMBER.fullmatch(text):
                     found[f"{one.kind.title()}: {text}"] = None
         return found
 
@@ -165,10 +162,8 @@ class _WordDocument:
     def _comments_on(self, paragraph: ET.Element) -> Iterator[str]:
         for reference in paragraph.iter(f"{_WORD}commentReference"):
             if (comment := self._comments.get(reference.get(f"{_WORD}id", ""))) is not None:
-                lines = (one.iter(f"{_WORD}t") for one in comment.iter(f"{_WORD}p"))
-                texts = ("".join(text.text or "" for text in line) for line in lines)
                 by = comment.get(f"{_WORD}author", "")
-                yield f"Comment{', ' * bool(by)}{by}: {' '.join(filter(None, texts))}"
+                yield f"Comment{', ' * bool(by)}{by}: {' '.join(_lines(comment))}"
 
     def _read_lists(self) -> dict[str, str]:
         """The definitions of lists, by the numbers that paragraphs have; their levels go to `_numbering`."""
@@ -213,6 +208,12 @@ class _WordDocument:
             return ""
         number = self._numbering.next(name, int(level or style[1]))
         return number if style[2] else ""
+
+
+def _lines(element: ET.Element) -> Iterator[str]:
+    """The paragraphs that have text."""
+    texts = ("".join(text.text or "" for text in line.iter(f"{_WORD}t")) for line in element.iter(f"{_WORD}p"))
+    yield from filter(None, (" ".join(text.split()) for text in texts))
 
 
 def _value(element: ET.Element | None, name: str) -> str:

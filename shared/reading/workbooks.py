@@ -14,11 +14,10 @@ from xml.parsers import expat
 import python_calamine as calamine
 
 from shared.reading import Page, UnreadableError
-from shared.reading.attachments import read_related
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.number_formats import format_code, plain_number, shown_number
-from shared.reading.office_parts import chart_text, comments_of, read_part, related
-from shared.reading.packages import OLE_FILE, check_markup, local_name, package, parse_xml, texts_of
+from shared.reading.office_parts import chart_text, comments_of, read_related, related
+from shared.reading.packages import OLE_FILE, check_markup, local_name, package, parse_xml, read_part, texts_of
 from shared.reading.plain_text import shifted
 from shared.reading.tables import repeat_merged, sheet_text
 
@@ -38,7 +37,9 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
     if data.startswith(_ZIP_FILE):
         with package(data, limits) as parts:
             check_markup(parts, limits.sheet_bytes, None)
-            formats = _formats_of_sheets(parts, limits)
+            codes = _codes_of_styles(parts)
+            sheets = {sheet.get("name", ""): name for sheet, name in _sheet_parts(parts)}
+            formats = {sheet: _formats_of_cells(parts, name, codes, limits) for sheet, name in sheets.items()}
             around = _texts_around(parts, limits)
             shown = dict(_shifted_texts(parts, limits))
     try:
@@ -103,13 +104,6 @@ def _cell_text(value: _Value, code: str | None) -> str:
             return value.isoformat()
         case _:
             return str(value)
-
-
-def _formats_of_sheets(parts: zipfile.ZipFile, limits: ReadLimits) -> dict[str, _Formats]:
-    """Number formats by the name of the sheet. The cells of a sheet are counted as the area that they are in."""
-    codes = _codes_of_styles(parts)
-    sheets = {sheet.get("name", ""): name for sheet, name in _sheet_parts(parts)}
-    return {sheet: _formats_of_cells(parts, name, codes, limits) for sheet, name in sheets.items()}
 
 
 def _sheet_parts(parts: zipfile.ZipFile) -> Iterator[tuple[Element, str]]:

@@ -14,12 +14,13 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import TextDelta
-from shared.reading.readers import READERS, read_pages
+from shared.reading.readers import READERS
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from tests.chat_models.model_contract import CONTEXT
 from tests.ingestion.split_here import split
+from tests.reading.sources import read_pages
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

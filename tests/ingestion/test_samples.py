@@ -6,8 +6,9 @@ import pytest
 
 from local.folder import FoundFile, list_folder
 from shared.chat_types import Passage
-from shared.reading.readers import READERS, read_pages
+from shared.reading.readers import READERS
 from tests.ingestion.split_here import split
+from tests.reading.sources import read_pages
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 

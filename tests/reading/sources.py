@@ -14,6 +14,10 @@ from xml.etree import ElementTree as ET
 
 from pypdfium2 import PdfDocument
 
+from shared.reading import Page
+from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits
+from shared.reading.readers import read_all_pages, with_text
+
 NOT_CONTENT = {
     "deleted text, hidden text, and how words are pronounced": ("del", "moveFrom", "tracked-changes", "rt", "rPh"),
     "lines that are the same on each slide": ("dt", "ftr", "sldNum", "hdr"),
@@ -28,6 +32,13 @@ _OOXML = {
     ".xlsx": r"xl/(sharedStrings|(worksheets/sheet|comments|drawings/drawing|charts/chart|diagrams/data)\d*)\.xml",
 }
 """The parts of Office files that hold what is shown."""
+
+
+def read_pages(
+    data: bytes, suffix: str, charset: str | None = None, limits: ReadLimits = DOCUMENT_LIMITS
+) -> list[Page]:
+    """The pages of a file that have text."""
+    return with_text(read_all_pages(data, suffix, charset, limits))
 
 
 def squeezed(text: str) -> str:

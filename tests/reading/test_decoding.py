@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shared.reading import UnreadableError
 from shared.reading.plain_text import clean, decode
-from shared.reading.readers import read_pages
+from tests.reading.sources import read_pages
 
 GERMAN = "Für Beschäftigte gilt: Größere Pausen kosten 30 € – „heute“ wie übermorgen."
 FRENCH = "L'assurance santé des employés est payée à moitié. Où est-ce écrit ? Déjà vu, garçon."

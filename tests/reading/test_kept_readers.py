@@ -60,6 +60,12 @@ async def test_files_read_and_split_as_they_do_in_the_app(kept: Sandbox) -> None
             assert (await kept.split("a.md", texts, 100)).chunks == chunks_of(texts, 100)
 
 
+async def test_what_was_left_out_of_a_text_is_known_as_of_other_files(kept: Sandbox) -> None:
+    (found,) = await split_files(kept, [("a.md", b'Call {{ site.phone }}.\n\n{% custom "secret" %}')], 100)
+    assert not isinstance(found, UnreadableError)
+    assert found.left_out == "template tags"
+
+
 async def test_one_process_reads_and_splits_one_text_after_another(kept: Sandbox) -> None:
     process = await reader(kept)
     texts = [f"text {number}" for number in range(20)]

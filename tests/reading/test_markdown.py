@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.reading.readers import read_pages
+from tests.reading.sources import read_pages
 
 
 def read(text: str, suffix: str = ".md") -> str:

@@ -22,9 +22,10 @@ from pptx.opc.packuri import PackURI
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import UPLOAD_LIMITS, ReadLimitError
 from shared.reading.number_formats import shown_number
-from shared.reading.readers import read_all_pages, read_pages
+from shared.reading.readers import read_all_pages
 from shared.reading.slides import read_slides
 from tests.hostile.office_files import cells, epub, nested_eml, package, pptx, text_box, xlsx
+from tests.reading.sources import read_pages
 
 FILES = Path(__file__).parent / "files"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0" + bytes(600)

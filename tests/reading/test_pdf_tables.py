@@ -14,8 +14,8 @@ from reportlab.platypus import BaseDocTemplate, Frame, FrameBreak, PageTemplate
 from shared.reading.pdf_rules import Rule, grids, merged
 from shared.reading.pdf_tables import find_tables
 from shared.reading.pdf_words import Table, Word
-from shared.reading.readers import read_pages
 from tests.reading.pdf_tables import BIRDS, GRID, TEXT, UNDER_HEAD, Rows, Style, pdf, table, text, wrapped
+from tests.reading.sources import read_pages
 
 SIZES = (8, 10, 12)
 RIGHT = ("ALIGN", (1, 0), (-1, -1), "RIGHT")

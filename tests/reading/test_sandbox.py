@@ -320,19 +320,12 @@ IN_READERS = {
 }
 """Modules that parse files of others."""
 PARSERS = {
-    *("attachments.py", "markup.py", "pdf.py", "pdf_forms.py", "pdf_rules.py", "plain_text.py", "sandbox_server.py"),
-    *(
-        "dates.py",
-        "mail.py",
-        "office_parts.py",
-        "open_document.py",
-        "packages.py",
-        "slides.py",
-    ),
-    *("word.py", "workbooks.py"),
+    *("markup.py", "pdf.py", "pdf_forms.py", "pdf_rules.py", "plain_text.py", "sandbox_server.py"),
+    *("after_reading.py", "mail.py", "office_parts.py", "open_document.py", "packages.py", "slides.py", "word.py"),
+    "workbooks.py",
 }
 ENTRANCES = {
-    *("read_all_pages", "read_pages", "render_pages", "date_of"),
+    *("read_all_pages", "render_pages", "date_of", "losses"),
     *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
     "read_open_document",
 }

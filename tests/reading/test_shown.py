@@ -10,8 +10,8 @@ from pptx import Presentation
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph, SimpleDocTemplate
 
-from shared.reading.readers import read_pages
 from tests.hostile.office_files import package
+from tests.reading.sources import read_pages
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
