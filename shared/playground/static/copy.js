@@ -13,7 +13,7 @@ export function CopyButton({ text, label, children = t("copy.copy") }) {
   };
   return html`<span class="copy">
     <button type="button" aria-label=${label} title=${label} onClick=${copy}>${children}</button>
-    <span role="status" class="quiet">${said.value}</span>
+    <span aria-live="polite" class="quiet">${said.value}</span>
   </span>`;
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
-from tests.app.playground.asking import answer, ask, box, ended
+from tests.app.playground.asking import answer, ask, ask_on, box, ended
 from tests.app.playground.conftest import NARROW, WIDE, window
 from tests.app.test_answers import QUESTION
 from tests.browser import axe
@@ -97,14 +97,32 @@ async def test_an_answer_is_announced_by_sentences(page: Page, app: RunningHost,
     first, rest = asyncio.Event(), asyncio.Event()
     openai.reply("It **pays** ", first, "1,080 euros [plan.pdf#page=3]. And", rest, " more.")
     await page.goto(app.url)
-    spoken = page.locator("[aria-live=polite]").filter(has_not=page.get_by_role("status")).first
+    spoken = page.locator("[data-spoken]")
     await ask(page, app)
     await expect(answer(page)).to_contain_text("It pays")
     await expect(spoken).to_have_text("")
     first.set()
-    await expect(spoken).to_have_text("It pays 1,080 euros, source 1.", use_inner_text=True)
+    await expect(spoken.locator("p")).to_have_text(["It pays 1,080 euros, source 1."])
     rest.set()
-    await expect(spoken).to_have_text("And more.")
+    await expect(spoken.locator("p")).to_have_text(["It pays 1,080 euros, source 1.", "And more."])
+
+
+async def test_an_answer_that_comes_at_once_is_announced_whole_and_one_that_is_stopped_too(
+    page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    openai.reply(
+        "It **pays** 80 % [plan.pdf#page=3]. Not all.\n\n- a crown\n- a filling\n\n|plan|pays|\n|---|---|\n|Plus|90|"
+    )
+    await page.goto(app.url)
+    spoken = page.locator("[data-spoken] p")
+    await ask(page, app)
+    await expect(spoken).to_have_text(["It pays 80 %, source 1. Not all. a crown. a filling. plan pays. Plus 90."])
+    openai.call_tool("search_sources", {"search_queries": ["more"]})
+    openai.reply("It pays ", asyncio.Event())
+    await ask_on(page, "And more?")
+    await expect(answer(page)).to_contain_text("It pays")
+    await page.keyboard.press("Escape")
+    await expect(spoken.last).to_have_text("It pays. You stopped this answer.")
 
 
 async def test_a_chat_can_be_held_with_the_keyboard_alone(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:

@@ -50,6 +50,9 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
         await page.get_by_role("button", name="Attach files").click()
     await (await choosing.value).set_files([NOTES])
     await expect(attached(page)).to_contain_text("notes.txt")
+    await expect(page.locator("[aria-live=polite]", has=page.get_by_role("list", name="Attached files"))).to_have_count(
+        1
+    )  # a screen reader tells it
     openai.reply("In Kiel [notes.txt].")
     await ask_on(page, "Where is the dentist?")
     await ended(page)

@@ -1,6 +1,7 @@
 """Consent on the page: what an agent wants to do is asked by words and values, and decided by keyboard, also later."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,9 @@ async def test_a_call_is_allowed_by_keyboard_after_a_reload(
     await ask(page, acting, "Cancel order 7.")
     await expect(card(page)).to_be_focused()
     await expect(page.get_by_role("complementary", name="Conversations")).to_contain_text("Cancel order 7.")
-    await expect(card(page)).to_contain_text("Cancel an order for good.")
+    await expect(card(page)).to_have_accessible_description(
+        re.compile(r"^Cancel an order for good\. name 7 .*crm\.drop")
+    )
     await expect(card(page).get_by_role("row", name="name")).to_contain_text(r"7 \u{202e}dnim <b>x</b>")
     await page.reload()
     await expect(card(page)).to_be_focused()

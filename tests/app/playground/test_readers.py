@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 
 STARTER = "What does the Standard plan pay?"
 ANSWER = "It pays **80 %** [plan.pdf#page=3]. Implants come later [dental.md]."
+READ = "element => element.querySelector(':scope > :not([aria-hidden])').textContent"
+"""What a screen reader reads that goes through the text of an element, and not by its name alone."""
 LANGUAGES = [table for table in TABLES if "/" not in table]
 OF_THE_WORKBENCH = re.compile(
     r"\b(wire|overrides?|thoughts|compare|retrieval|embeddings?|docs/|make |[A-Z]+_[A-Z_]+|top_p|yaml)\b", re.IGNORECASE
@@ -147,11 +149,13 @@ async def test_a_source_takes_the_focus_and_escape_goes_back_to_its_number(
     openai.reply(ANSWER)
     await ask(page, readers, QUESTION)
     said = await ended(page)
-    number = said.get_by_role("button", name="Source 2")
+    number = said.get_by_role("button", name="Source 2: dental", exact=True)
+    await expect(said.get_by_role("button", name="Source 1: plan, page 3", exact=True)).to_be_visible()
     await number.focus()
     await page.keyboard.press("Enter")
     heading = page.get_by_role("complementary", name="Sources").get_by_role("heading", name="Source 2, dental")
     await expect(heading).to_be_focused()
+    assert await heading.evaluate(READ) == "Source 2, dental"
     await page.keyboard.press("Escape")
     await expect(number).to_be_focused()
     await expect(page.get_by_role("complementary", name="Sources")).to_have_count(0)

@@ -111,7 +111,7 @@ export function Composer() {
   return html`
     <form class="composer" aria-label=${t("composer.ask")} onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), submit())}>
       ${refusals.value.length > 0 && html`<div class="problem" role="alert">${refusals.value.map((text) => html`<p>${text}</p>`)}</div>`}
-      ${files.value.length > 0 && html`<ul class="files" aria-label=${t("composer.attached")}>${files.value.map((file) => html`<${FileChip} file=${file} />`)}</ul>`}
+      <div aria-live="polite">${files.value.length > 0 && html`<ul class="files" aria-label=${t("composer.attached")}>${files.value.map((file) => html`<${FileChip} file=${file} />`)}</ul>`}</div>
       <div class="box">
         <textarea
           ref=${box}

@@ -122,7 +122,7 @@ function Entry({ chat, wanted }) {
       popovertarget=${`actions-${chat.id}`}
       ref=${(/** @type {HTMLElement | null} */ button) => button && done === chat.id && arrive(button)}
       aria-label=${t("chats.actionsFor", { title })}
-      title=${t("chats.actions")}
+      title=${t("chats.actionsFor", { title })}
     ><${Icon} name="ellipsis" /></button>
     <div id=${`actions-${chat.id}`} class="menu" popover="auto" role="group" aria-label=${t("chats.actionsFor", { title })}>
       <${Actions} chat=${chat} doing=${doing} />

@@ -21,7 +21,7 @@ export function CopyAnswer({ turn }) {
     setTimeout(() => (said.value = ""), SECONDS * 1000);
   };
   return html`<button class="plain act" aria-label=${said.value || t("turn.copy")} title=${t("turn.copy")} onClick=${copy}><${Icon} name=${said.value ? "check" : "copy"} /></button>
-    <span role="status" class="visually-hidden">${said.value}</span>`;
+    <span aria-live="polite" class="visually-hidden">${said.value}</span>`;
 }
 
 /** @param {Turn} turn */

@@ -7,6 +7,8 @@
 import { Marked } from "../vendor/marked.js";
 import DOMPurify from "../vendor/purify.js";
 import { CITATION, citationsIn } from "../sources/cited.js";
+import { isWorkbench } from "../about.js";
+import { shownName } from "../sources/names.js";
 import { withoutHalf } from "./halves.js";
 import { FORMULAS, mathsIn } from "./maths.js";
 import { t } from "../texts.js";
@@ -116,8 +118,8 @@ export class AnswerRenderer {
     const key = `${id}${MARK}${passage}`;
     if (!this.cited.includes(key)) this.cited.push(key);
     const number = this.cited.indexOf(key) + 1;
-    const name = escaped(id);
-    return `<button type="button" class="cite" data-cite="${name}" data-citation="${escaped(at)}" title="${name}" aria-label="${escaped(t("answer.source", { number, name: id }))}">${number}</button>`;
+    const name = isWorkbench ? id : shownName(id);
+    return `<button type="button" class="cite" data-cite="${escaped(id)}" data-citation="${escaped(at)}" title="${escaped(name)}" aria-label="${escaped(t("answer.source", { number, name }))}">${number}</button>`;
   }
 
   #newMarked() {

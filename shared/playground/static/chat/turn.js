@@ -66,7 +66,7 @@ function isForeign(turn) {
 }
 
 /** Whether nothing was said at all. @param {Turn} turn */
-const isEmpty = ({ status, text, agents, calls }) => status.value === "done" && !text.value.trim() && !agents.value.length && !calls.value.length;
+export const isEmpty = ({ status, text, agents, calls }) => status.value === "done" && !text.value.trim() && !agents.value.length && !calls.value.length;
 
 /** The list of sources below an answer on paper, where no number opens anything. @param {{ turn: Turn }} props */
 function Printed({ turn }) {

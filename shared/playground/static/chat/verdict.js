@@ -51,7 +51,7 @@ export function View({ turn }) {
   return html`
     <span class="thumbs"><button class="plain thumb" aria-label=${t("verdict.good")} title=${t("verdict.good")} aria-pressed=${rating === "up"} onClick=${good}><${Icon} name="thumbs-up" /></button>
     <button ref=${down} class="plain thumb" aria-label=${t("verdict.bad")} title=${t("verdict.bad")} aria-pressed=${rating === "down"} aria-expanded=${isAsked.value} onClick=${bad}><${Icon} name="thumbs-down" /></button></span>
-    <span class="quiet said" role="status">${!isAsked.value && said.value}</span>
+    <span class="quiet said" aria-live="polite">${!isAsked.value && said.value}</span>
     ${problem.value && html`<span class="bad" role="alert">${problem.value}</span>`}
     ${isAsked.value && html`<${Why} verdict=${turn.verdict.value} judge=${judge} close=${close} />`}
   `;

@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "تصدير «{title}» بصيغة",
   "chats.print": "طباعة أو حفظ بصيغة PDF",
   "export.question": "السؤال",
-  "chats.actions": "الإجراءات",
   "chats.actionsFor": "إجراءات {title}",
   "chats.share": "مشاركة",
   "chats.shareOne": "مشاركة {title}",

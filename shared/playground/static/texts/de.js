@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "„{title}“ exportieren als",
   "chats.print": "Drucken oder als PDF sichern",
   "export.question": "Frage",
-  "chats.actions": "Aktionen",
   "chats.actionsFor": "Aktionen für {title}",
   "chats.share": "Teilen",
   "chats.shareOne": "{title} teilen",

@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "Export “{title}” as",
   "chats.print": "Print or save as PDF",
   "export.question": "Question",
-  "chats.actions": "Actions",
   "chats.actionsFor": "Actions for {title}",
   "chats.share": "Share",
   "chats.shareOne": "Share {title}",

@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "Exportar «{title}» como",
   "chats.print": "Imprimir o guardar como PDF",
   "export.question": "Pregunta",
-  "chats.actions": "Acciones",
   "chats.actionsFor": "Acciones para {title}",
   "chats.share": "Compartir",
   "chats.shareOne": "Compartir {title}",

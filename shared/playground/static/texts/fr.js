@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "Exporter « {title} » au format",
   "chats.print": "Imprimer ou enregistrer en PDF",
   "export.question": "Question",
-  "chats.actions": "Actions",
   "chats.actionsFor": "Actions pour {title}",
   "chats.share": "Partager",
   "chats.shareOne": "Partager {title}",

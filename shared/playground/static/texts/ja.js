@@ -105,7 +105,6 @@ export default {
   "chats.exportAs": "「{title}」の書き出し形式",
   "chats.print": "印刷または PDF として保存",
   "export.question": "質問",
-  "chats.actions": "操作",
   "chats.actionsFor": "{title} の操作",
   "chats.share": "共有",
   "chats.shareOne": "{title} を共有",

@@ -40,13 +40,15 @@ export function ConsentCard({ asked, decided, isInChat = false, takesFocus = fal
   };
   const title = t("tools.asks", { agent: asked.agent || t("tools.assistant") });
   const isOpen = asked.state === "open";
-  return html`<div class=${`consent${isOpen ? "" : " decided"}`} ref=${card} tabindex="-1" role="group" aria-label=${title}>
+  return html`<div class=${`consent${isOpen ? "" : " decided"}`} ref=${card} tabindex="-1" role="group" aria-label=${title} aria-describedby=${`asked-${asked.id}`}>
     <h2>${title}</h2>
     ${isTold.value && html`<p class="visually-hidden" role="alert">${title}</p>`}
+    <div id=${`asked-${asked.id}`}>
     ${asked.description && html`<p class="purpose" dir="auto">${purposeOf(asked.description)}</p>`}
     <${Values} json=${asked.arguments} />
     ${Object.entries(asked.origins ?? {}).map(([key, source]) => html`<p key=${key} class="small">⚠ ${t("tools.origin", { key, source: purposeOf(source) })}</p>`)}
     <p class="quiet small">${rich("tools.by", { tool: html`<code>${asked.server}.${asked.tool}</code>` })}${someone(asked.asker) && ` ${t("tools.askedBy", { who: someone(asked.asker) })}`}</p>
+    </div>
     ${isOpen
       ? html`<form onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
           <p class="small">${t(isInChat ? "tools.waitsInChat" : "tools.waits", { until: until(asked.expires) })}</p>
