@@ -3,7 +3,7 @@
  *
  * A table in `texts/` has those of the page for readers, one in `texts/workbench/` those that only the workbench shows:
  * `{name}` stands for a value, and a text that counts is an object with a form for each category of its language's plurals
- * (CLDR), of which `n` chooses one. A language is a file in the first, and a name here; the workbench is in English without one.
+ * (CLDR), of which `n` chooses one. A language is a file in each, and a name here.
  */
 import { about, isWorkbench } from "./about.js";
 import { h } from "./vendor/preact.js";
@@ -18,7 +18,6 @@ const KEY = "language";
 
 /** Each language by its tag, with its own name. @type {Record<string, string>} */
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ar: "العربية", ja: "日本語" };
-const OF_THE_WORKBENCH = new Set(["en", "de", "fr", "es"]);
 const FROM_RIGHT = new Set(["ar", "fa", "he", "ur"]);
 
 /** The tag that the reader has chosen; empty: the browser says. */
@@ -40,9 +39,8 @@ document.title = document.title.replace("Switchboard", nameOfApp());
 
 /** @param {string} folder */
 async function load(folder) {
-  const tag = !folder || OF_THE_WORKBENCH.has(language) ? language : "en";
   // A table that cannot be loaded: the page is of more use than its language.
-  return (await import(`./texts/${folder}${tag}.js`).catch(() => import(`./texts/${folder}en.js`))).default;
+  return (await import(`./texts/${folder}${language}.js`).catch(() => import(`./texts/${folder}en.js`))).default;
 }
 
 /** Whether Intl takes a tag: a browser may name the system's, such as `en-US@posix`. @param {string} tag */

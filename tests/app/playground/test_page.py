@@ -47,7 +47,7 @@ window.askedFor = new Promise((resolve) => {
 
 @pytest.mark.parametrize(
     ("playground", "language", "box"),
-    [("on", "de", "Ihre Frage"), ("chat", "en", "Your question"), ("chat", "ar", "سؤالك")],
+    [("on", "ja", "質問を入力"), ("chat", "en", "Your question"), ("chat", "ar", "سؤالك")],
 )
 async def test_a_question_can_be_typed_before_many_bytes_have_come(
     page: Page, built_in: RunningHost, readers: RunningHost, playground: str, language: str, box: str

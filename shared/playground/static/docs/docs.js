@@ -8,12 +8,12 @@ import { ThemeChoice } from "../theme.js";
 /** What Swagger UI leaves out, by the selectors of its elements: names, levels of headings, and ways in for the keyboard.
  * @type {Record<string, Record<string, string>>} */
 const LEFT_OUT = {
-  ".information-container": { role: "region", "aria-label": t("docs.about") },
-  ".scheme-container": { role: "region", "aria-label": t("docs.server") },
+  ".information-container": { role: "region", "aria-label": "API" },
+  ".scheme-container": { role: "region", "aria-label": "URL" },
   ".filter-container": { role: "search" },
-  "#servers": { "aria-label": t("docs.server") },
-  ".body-param__text": { "aria-label": t("docs.body") },
-  ".content-type": { "aria-label": t("docs.contentType") },
+  "#servers": { "aria-label": "URL" },
+  ".body-param__text": { "aria-label": t("wire.body") },
+  ".content-type": { "aria-label": "Content-Type" },
   "h3.opblock-tag": { "aria-level": "2" },
   ":is(h4, h5)": { "aria-level": "3" },
   pre: { tabindex: "0" },

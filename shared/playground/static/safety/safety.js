@@ -1,5 +1,6 @@
 /** The tab 'Safety': what the check of an answer says and has found, once the answer has ended. */
 import { request } from "../api/http.js";
+import { isRunning } from "../chat/asking.js";
 import { html, useEffect } from "../html.js";
 import { health, selected } from "../state.js";
 import { thoughtsOf } from "../sources/why.js";
@@ -18,10 +19,8 @@ export function View() {
   if (!told.length) return html`<${Mode} turn=${turn} />`;
   const mode = told.map((thought) => thought.props?.mode).find(Boolean);
   return html`
-    <h2 class="kind">${t("safety.says")}</h2>
     ${told.map((thought) => html`<${Said} thought=${thought} />`)}
     ${mode && html`<p class="quiet small">${t(mode === "enforce" ? "safety.enforces" : "safety.annotates", { mode: String(mode) })}</p>`}
-    <p class="quiet small">${t("safety.neverHere")}</p>
   `;
 }
 
@@ -41,17 +40,9 @@ function Mode({ turn }) {
     }
   }, []);
   const part = health.value?.parts?.safety;
-  if (!part) return html`<p class="empty">${t(turn ? "safety.none" : "safety.ask")}</p>`;
-  if (part.kind !== "off") {
-    const isWorking = turn?.status.value === "asking" || turn?.status.value === "streaming";
-    return html`<p class="empty">${t(isWorking ? "safety.atEnd" : turn ? "safety.onAsked" : "safety.on", { mode: part.mode })}</p>`;
-  }
-  return html`
-    <div class="empty">
-      <p>${t("safety.off")}</p>
-      <p>${rich("safety.turnOn")}</p>
-    </div>
-  `;
+  if (part?.kind === "off") return html`<p class="empty">${rich("safety.off")}</p>`;
+  const isWorking = turn && isRunning(turn);
+  return html`<p class="empty">${part && isWorking ? t("safety.atEnd", { mode: part.mode }) : t(turn ? "behind.none" : "behind.ask")}</p>`;
 }
 
 /** @param {any} results @returns {{ category: string, severity: string, detected: boolean, filtered: boolean }[]} */

@@ -42,9 +42,8 @@ function kindOf({ type, enum: choices, maxLength }) {
 /** @param {any} schema */
 function boundsOf({ minimum, maximum, maxLength, maxItems, pattern }) {
   if (maximum !== undefined && maximum < LARGEST_SHOWN) return t("settings.range", { minimum: String(minimum), maximum: String(maximum) });
-  if (maxLength !== undefined) return t("settings.mostCharacters", { n: maxLength });
-  if (maxItems !== undefined) return t("settings.mostNames", { n: maxItems });
-  return pattern ? t("settings.pattern", { pattern }) : "";
+  const most = maxLength ?? maxItems;
+  return most === undefined ? (pattern ?? "") : `≤ ${most}`;
 }
 
 /**

@@ -45,7 +45,7 @@ export function Health() {
     html`<ul class="parts">
       ${Object.entries(answer.parts).map(([name, part]) => html`<${Part} name=${name} part=${part} />`)}
     </ul>`}
-    <button type="button" disabled=${asking.value} onClick=${refresh}>${t("health.again")}</button>
+    <button type="button" disabled=${asking.value} onClick=${refresh}>${t("chat.tryAgain")}</button>
   </section>`;
 }
 
@@ -55,7 +55,7 @@ function Part({ name, part }) {
   return html`<li class="card" aria-label=${name}>
     <div class="part-head">
       <strong>${name}</strong> <code>${kind}</code>
-      <span class=${ok ? "good" : "bad"}>${t(ok ? "health.usable" : "health.notUsable")}</span>
+      <span class=${ok ? "good" : "bad"}>${ok ? "✓" : "✗"}</span>
     </div>
     <p>${detail}</p>
     ${Object.keys(facts).length > 0 &&

@@ -21,7 +21,7 @@ async function load() {
     problem.value = "";
     for (const field of fields.value) check(field, overrides.value[field.name]);
   } catch (error) {
-    problem.value = error instanceof ApiError ? error.message : t("overrides.unreadable");
+    problem.value = error instanceof ApiError ? error.message : t("http.noAnswer");
   }
 }
 
@@ -101,8 +101,7 @@ function Row({ field, refusal }) {
     <div class="field-name">
       <label for=${id}><code>${name}</code></label>
       ${isChanged &&
-      html`<span class="count">${t("overrides.changed")}</span>
-        <button type="button" class="plain" aria-label=${t("overrides.resetOne", { name })} onClick=${() => change(field, "")}>${t("overrides.reset")}</button>`}
+      html`<button type="button" class="plain" onClick=${() => change(field, "")}>${t("overrides.resetOne", { name })}</button>`}
     </div>
     <${Control} id=${id} field=${field} value=${typedOf(value)} described=${described} isWrong=${isWrong} />
     <p id=${`${id}-meaning`} class="quiet">

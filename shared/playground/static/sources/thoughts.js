@@ -1,5 +1,6 @@
 /** The tab 'Thoughts': the steps of an answer, and all that is known of it. */
-import { html, useSignal } from "../html.js";
+import { CopyButton } from "../copy.js";
+import { html } from "../html.js";
 import { selected } from "../state.js";
 import { t } from "../texts.js";
 
@@ -18,12 +19,12 @@ const TITLES = {
 
 export function View() {
   const turn = selected.value;
-  if (!turn) return html`<p class="empty">${t("thoughts.ask")}</p>`;
+  if (!turn) return html`<p class="empty">${t("behind.ask")}</p>`;
   const groups = [
     { name: "", thoughts: turn.thoughts.value },
     ...turn.agents.value.map((agent) => ({ name: agent.name, thoughts: agent.thoughts.value })),
   ].filter((group) => group.thoughts.length);
-  if (!groups.length) return html`<p class="empty">${t("thoughts.none")}</p>`;
+  if (!groups.length) return html`<p class="empty">${t("behind.none")}</p>`;
   return html`
     ${groups.map(
       ({ name, thoughts }) => html`
@@ -38,19 +39,13 @@ export function View() {
 
 /** @param {{ thought: Thought }} props */
 function Card({ thought }) {
-  const copied = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(JSON.stringify(thought, null, 2));
-    copied.value = true;
-    setTimeout(() => (copied.value = false), 2_000);
-  };
   const title = TITLES[thought.title] ?? thought.title;
   const props = Object.entries(thought.props ?? {});
   return html`
     <li class="card thought">
       <header>
         <h3>${title}</h3>
-        <button class="plain small" aria-label=${t("thoughts.copyOne", { title })} onClick=${copy}>${copied.value ? t("copy.copied") : t("thoughts.copy")}</button>
+        <${CopyButton} text=${() => JSON.stringify(thought, null, 2)} label=${t("thoughts.copyOne", { title })}>${t("thoughts.copy")}<//>
       </header>
       <${Description} thought=${thought} />
       ${props.length > 0 &&

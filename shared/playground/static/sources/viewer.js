@@ -62,7 +62,7 @@ export function Viewer({ why }) {
         <button class="plain" onClick=${toAll}><${Icon} name="arrow-left" />${t("viewer.all")}</button>
         ${(!source.file || source.file.data) && html`<button onClick=${save}><${Icon} name="download" />${t("viewer.download")}</button>`}
       </div>
-      <h2 ref=${heading} tabindex="-1" aria-label=${why.number ? t("viewer.heading", { number: why.number, name }) : name}>${why.number ? html`<span class="number">${why.number}</span> ` : null}${name}</h2>
+      <h2 ref=${heading} tabindex="-1">${why.number ? html`<span aria-hidden="true"><span class="number">${why.number}</span> ${name}</span><span class="visually-hidden">${t("viewer.heading", { number: why.number, name })}</span>` : name}</h2>
       <${WhyThis} why=${why} />
       ${problem.value && html`<div class="notice bad" role="alert"><${ErrorText} text=${problem.value} /></div>`}
       ${!shown.value && !problem.value && html`<p class="quiet">${t("pdf.opening")}</p>`}
@@ -84,7 +84,7 @@ function Reason({ why }) {
     <dl class="reason">
       <dt>${t("why.rank")}</dt><dd>${t("why.rankOf", { rank: why.rank })}</dd>
       ${why.score !== null && html`<dt>${t("thoughts.score")}</dt><dd>${round(why.score)}</dd>`}
-      ${why.rerankerScore !== null && html`<dt>${t("why.ranker")}</dt><dd>${t("why.of4", { score: round(why.rerankerScore) })}</dd>`}
+      ${why.rerankerScore !== null && html`<dt>${t("thoughts.ranker")}</dt><dd>${round(why.rerankerScore)} / 4</dd>`}
       <dt>${t("why.words")}</dt>
       <dd>${why.words.length ? why.words.map((word) => html`<mark class="word">${word}</mark> `) : t("why.noWords")}</dd>
       <dt>${t("why.citedFor")}</dt>

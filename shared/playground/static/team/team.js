@@ -1,7 +1,7 @@
 /** The tab 'Team': the agents as lanes while they work, and what each cost. */
 import { withoutDetails } from "../error_text.js";
 import { html, useEffect, useSignal } from "../html.js";
-import { mode, selected } from "../state.js";
+import { selected } from "../state.js";
 import { duration } from "../sources/duration.js";
 import { lazy } from "../lazy.js";
 import { STATES, lanesOf } from "./lanes.js";
@@ -14,7 +14,7 @@ const FRAME_MS = 100;
 export function View() {
   const turn = selected.value;
   if (turn && hasLanes(turn)) return html`<${Lanes} turn=${turn} />`;
-  return html`<p class="empty">${turn ? t("team.noAgents") : t("team.ask")} ${mode.value === "chat" ? t("team.choose") : ""}</p>`;
+  return html`<p class="empty">${t(turn ? "behind.none" : "behind.ask")}</p>`;
 }
 
 /** @param {import("../types.js").Turn} turn */

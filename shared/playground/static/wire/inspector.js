@@ -10,7 +10,7 @@ const LONGEST_BODY = 200_000;
 export function View() {
   const turn = selected.value;
   const exchange = turn?.exchange.value;
-  if (!exchange) return html`<p class="empty">${t(turn ? "wire.fromHistory" : "wire.ask")}</p>`;
+  if (!exchange) return html`<p class="empty">${t(turn ? "wire.fromHistory" : "behind.ask")}</p>`;
   const { method, url, status, endedAt, requestHeaders, requestBody } = exchange;
   // The key or token is never shown.
   const sent = ["bearer", "api-key"].includes(about.auth_mode) ? [...requestHeaders, ["authorization", "Bearer …"]] : requestHeaders;
@@ -23,7 +23,7 @@ export function View() {
     <details>
       <summary>
         <code>${status.value || "…"}</code>
-        <span class="quiet"> ${endedAt.value ? t("wire.took", { ms: String(endedAt.value) }) : t("wire.arriving")}</span>
+        <span class="quiet"> ${endedAt.value ? t("wire.took", { ms: String(endedAt.value) }) : t("turn.writing")}</span>
       </summary>
       <${Headers} headers=${exchange.responseHeaders.value} />
     </details>

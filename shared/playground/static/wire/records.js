@@ -45,7 +45,7 @@ export function Records({ records, dropped }) {
   const shown = rows[place]?.record.raw ?? "";
   return html`<div class="records">
     <div class="records-head">
-      <input type="search" aria-label=${t("wire.filterOf")} placeholder=${t("wire.filter")} value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
+      <input type="search" aria-label=${t("wire.filterOf")} placeholder=${t("wire.filterOf")} value=${filter.value} onInput=${(/** @type {any} */ event) => (filter.value = event.currentTarget.value)} />
       <span role="status" class="quiet">${counted(rows.length, records.length)}${dropped ? `, ${t("wire.dropped", { n: dropped })}` : ""}</span>
     </div>
     <div
