@@ -95,16 +95,14 @@ class SqliteRetriever:
     async def check(self) -> PartHealth:
         """Check that the index is not empty, and that its vectors are of the configured model."""
         try:
-            contents = await self._readers.run(_contents)
-            facts: dict[str, Json] = {
-                "documents": contents.documents if contents else 0,
-                "passages": contents.passages if contents else 0,
-                "vectors": bool(contents and contents.embedding),
-            }
-            if contents is None or not contents.passages:
+            documents, passages, embedding = await self._readers.run(_contents) or (0, 0, None)
+            facts: dict[str, Json] = {"documents": documents, "passages": passages, "vectors": bool(embedding)}
+            if not passages:
                 return PartHealth("embedded", False, "There are no documents yet: run `make index DOCS=folder`.", facts)
-            if self._embedder and contents.embedding:
-                _expect_model(contents.embedding, self._embedder.model)
+            if self._embedder and not embedding:
+                return PartHealth("embedded", False, f"Searched by text only. {_NO_VECTORS}", facts, needed=False)
+            if self._embedder and embedding:
+                _expect_model(embedding, self._embedder.model)
             return PartHealth("embedded", True, _DETAIL + ("" if self._embedder else _HELPS), facts)
         except SwitchboardError as exc:
             return PartHealth("embedded", False, exc.message)

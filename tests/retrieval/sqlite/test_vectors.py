@@ -182,6 +182,15 @@ async def test_a_passage_is_found_by_its_best_part_and_comes_once(path: Path) ->
     assert [one.id for one in rest] == ["b"]
 
 
+async def test_an_index_without_vectors_is_told_as_soon_as_there_is_an_embedding_model(path: Path) -> None:
+    await fill(path, LIBRARY)
+    async with opened(path, HashedEmbedder()) as retriever:
+        health = await retriever.check()
+    assert (health.ok, health.needed) == (False, False)
+    assert "no vectors" in health.detail
+    assert "make index" in health.detail
+
+
 async def test_an_index_of_another_embedding_model_asks_for_indexing(path: Path) -> None:
     await fill(path, LIBRARY, HashedEmbedder("small"))
     async with opened(path, HashedEmbedder("large")) as retriever:
