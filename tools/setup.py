@@ -56,7 +56,7 @@ def main() -> None:
 
 def sync(uv: str, python: str, groups: list[str], folder: Path) -> None:
     """Install the packages of the app and of these groups, and no others, in a virtual environment."""
-    command = [uv, "sync", "--locked", "--no-default-groups", "--python", python]
+    command = [uv, "sync", "--quiet", "--locked", "--no-default-groups", "--python", python]
     command += ["--group=" + group for group in groups]
     if subprocess.call(command, env=dict(os.environ, UV_PROJECT_ENVIRONMENT=str(folder))) != 0:
         sys.exit("Setting up failed; the lines above say why.")
