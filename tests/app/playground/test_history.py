@@ -123,7 +123,7 @@ async def test_chats_are_found_renamed_and_deleted(page: Page, app: RunningHost,
     await page.get_by_role("button", name="Delete", exact=True).click()
     await expect(chats(page).get_by_role("link", name="Teeth")).to_have_count(0)
     await expect(page.get_by_role("article")).to_have_count(0)
-    assert page.url.endswith("#/")
+    await expect(page).to_have_url(f"{app.url}/#/")
 
 
 async def test_all_chats_are_deleted_at_once_after_a_question(
@@ -135,7 +135,7 @@ async def test_all_chats_are_deleted_at_once_after_a_question(
     await expect(page.get_by_role("button", name="Keep")).to_be_focused()
     await page.get_by_role("button", name="Delete for good").click()
     await expect(chats(page).get_by_role("status")).to_have_text("Your chats will be listed here.")
-    assert page.url.endswith("#/")
+    await expect(page).to_have_url(f"{app.url}/#/")
     async with http.get(f"{app.url}/chat-history") as response:
         assert await response.json() == []
 
