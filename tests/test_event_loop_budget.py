@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -130,14 +130,15 @@ async def test_links_are_made_piece_by_piece(unit: str) -> None:
         for piece in pieces_of(repeated(unit, 16 * LONGEST_TEXT), LONGEST_TEXT):
             yield TextDelta(piece)
 
-    events = linked(answer(), "http://h/content")
-    while True:
-        begun = time.thread_time()
-        with suppress(StopAsyncIteration):
-            await anext(events)
-            assert time.thread_time() - begun < AT_ONCE
-            continue
-        break
+    async def slowest_piece() -> float:
+        events, slowest, event = linked(answer(), "http://h/content"), 0.0, True
+        while event:
+            begun = time.thread_time()
+            event = await anext(events, None)
+            slowest = max(slowest, time.thread_time() - begun)
+        return slowest
+
+    assert await best_of_three(slowest_piece) < AT_ONCE
 
 
 WHOLE: dict[str, Callable[[str], object]] = {
@@ -201,7 +202,16 @@ async def test_chats_are_searched_piece_by_piece(tmp_path: Path) -> None:
         words = ["chat0", (2 * SLOW_TO_FOLD).casefold()]
         assert len((await find_chats(history, "o", words, NEWEST))[0]) == 1
 
-    assert min([await slowest_turn(search()) for _ in range(3)]) < AT_ONCE
+    assert await best_of_three(lambda: slowest_turn(search())) < AT_ONCE
+
+
+async def best_of_three(measure: Callable[[], Awaitable[float]]) -> float:
+    """Measure CPU seconds, three times at most: until they are few enough."""
+    best = await measure()
+    for _ in range(2):
+        if best >= AT_ONCE:
+            best = min(best, await measure())
+    return best
 
 
 async def slowest_turn(work: Coroutine[None, None, object]) -> float:
