@@ -147,15 +147,13 @@ def _bot(settings: Settings) -> dict[str, Any]:
     """The parts of a bot, by their names in the service; none if there is no bot."""
     if not settings.bot_id:
         return {}
+    from shared.identity.bearer import BearerTokens
     from shared.identity.bot_tokens import BotTokens
     from shared.outbound.bot_connector import Connector
 
-    users = None
-    if settings.bot_sso_resource:
-        from shared.identity.bearer import BearerTokens
-
-        users = BearerTokens.for_bot(settings)
-    return {"bot_tokens": BotTokens(settings, users), "connector": Connector(settings)}
+    users = BearerTokens(settings, for_bot=True)
+    tokens = BotTokens(settings, users.keys, users.issuers, users.user if settings.bot_sso_resource else None)
+    return {"bot_tokens": tokens, "connector": Connector(settings)}
 
 
 def open_history(settings: Settings) -> tuple[HistoryStore, VerdictStore | None]:
@@ -336,7 +334,7 @@ def _identity(settings: Settings) -> Identity:
         case "bearer":
             from shared.identity.bearer import BearerTokens
 
-            return BearerTokens.from_settings(settings)
+            return BearerTokens(settings)
         case "api-key":
             from shared.identity.api_keys import ApiKeys
 

@@ -10,7 +10,7 @@ import jwt
 
 from shared.chat_types import Caller, PartHealth
 from shared.errors import NotSignedIn
-from shared.identity.claims import caller_of, only_header
+from shared.identity.claims import bearer_token, caller_of
 from shared.identity.signing_keys import SENTENCES, SigningKeys, verified_claims
 from shared.settings import Settings
 
@@ -25,43 +25,21 @@ class BearerTokens:
     """An `Identity` that accepts only tokens that the tenant signed for this app.
 
     Args:
-        tenant: The tenant's id.
-        client: The id of this app's registration.
-        authority: The directory's URL.
-        keys: The tenant's signing keys; closed by `aclose`.
-        id_tokens: Whether ID tokens count as well, which say who has signed in to the app's registration, and no more.
-        resource: Another name of the registration, for which tokens are issued too; None: it has none.
+        settings: The settings, which were checked to be complete.
+        for_bot: Whether the tokens are those that Teams gets for users of the bot of these settings.
     """
 
-    def __init__(
-        self,
-        tenant: str,
-        client: str,
-        authority: str,
-        keys: SigningKeys,
-        *,
-        id_tokens: bool = False,
-        resource: str | None = None,
-    ) -> None:
-        self._tenant = tenant
-        self._takes_id_tokens = id_tokens
+    def __init__(self, settings: Settings, *, for_bot: bool = False) -> None:
+        tenant = (settings.bot_tenant_id if for_bot else settings.auth_tenant_id) or ""
+        client, authority = (settings.auth_client_id or "").lower(), settings.auth_authority.rstrip("/")
+        self._tenant = tenant.lower()
+        self._takes_id_tokens = settings.auth_id_tokens and not for_bot
+        resource = settings.bot_sso_resource if for_bot else None
         self._audiences = [client, resource or f"api://{client}"]
-        self._issuers = [f"{authority}/{tenant}/v2.0", f"https://sts.windows.net/{tenant}/"]
-        self._keys = keys
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "BearerTokens":
-        """Make it for these settings, which were checked to be complete."""
-        tenant, client = (settings.auth_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
-        authority, keys = _authority(settings, tenant)
-        return cls(tenant, client, authority, keys, id_tokens=settings.auth_id_tokens)
-
-    @classmethod
-    def for_bot(cls, settings: Settings) -> "BearerTokens":
-        """Make what checks the tokens that Teams gets for users of the bot of these settings."""
-        tenant, client = (settings.bot_tenant_id or "").lower(), (settings.auth_client_id or "").lower()
-        authority, keys = _authority(settings, tenant)
-        return cls(tenant, client, authority, keys, resource=settings.bot_sso_resource)
+        self.issuers = [f"{authority}/{self._tenant}/v2.0", f"https://sts.windows.net/{self._tenant}/"]
+        """Who issues tokens of the tenant, v2.0 and v1.0."""
+        named = f"AUTH_AUTHORITY and {'BOT' if for_bot else 'AUTH'}_TENANT_ID"
+        self.keys = SigningKeys(f"{authority}/{self._tenant}/discovery/v2.0/keys", named)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the request's token.
@@ -70,10 +48,8 @@ class BearerTokens:
             NotSignedIn: there is no token, or it is not valid; says why.
             Unavailable: the tenant's keys are not available now.
         """
-        scheme, _, token = (only_header(headers, "authorization") or "").partition(" ")
-        if scheme.lower() != "bearer":
-            raise NotSignedIn("Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …).")
-        return (await self.user(token.strip(" ")))[0]
+        advice = "Sign in: send an access token of Microsoft Entra ID (Authorization: Bearer …)."
+        return (await self.user(bearer_token(headers, advice)))[0]
 
     async def user(self, token: str) -> tuple[Caller, float]:
         """Return the user of a token, and when it expires, as a Unix time.
@@ -83,8 +59,8 @@ class BearerTokens:
         """
         claims = await verified_claims(
             token,
-            self._keys,
-            issuers=self._issuers,
+            self.keys,
+            issuers=self.issuers,
             audience=self._audiences,
             leeway=_CLOCK_LEEWAY_SECONDS,
             options={"require": _REQUIRED_CLAIMS},
@@ -111,7 +87,7 @@ class BearerTokens:
 
     async def aclose(self) -> None:
         """Close the connections to the directory."""
-        await self._keys.aclose()
+        await self.keys.aclose()
 
 
 def _has_permission(claims: dict[str, Any]) -> bool:
@@ -126,9 +102,3 @@ def _has_permission(claims: dict[str, Any]) -> bool:
             return True
         case _:
             return False
-
-
-def _authority(settings: Settings, tenant: str) -> tuple[str, SigningKeys]:
-    """Return the directory's URL, and the keys of a tenant of it."""
-    authority = settings.auth_authority.rstrip("/")
-    return authority, SigningKeys(f"{authority}/{tenant}/discovery/v2.0/keys")

@@ -35,6 +35,14 @@ def only_header(headers: Mapping[str, str], name: str) -> str | None:
     return values[0]
 
 
+def bearer_token(headers: Mapping[str, str], advice: str) -> str:
+    """Return the token of a request; raise NotSignedIn with the advice if it has none."""
+    scheme, _, token = (only_header(headers, "authorization") or "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise NotSignedIn(advice)
+    return token.strip(" ")
+
+
 _SHORT_NAMES = {
     "http://schemas.microsoft.com/identity/claims/objectidentifier": "oid",
     "http://schemas.microsoft.com/identity/claims/tenantid": "tid",

@@ -103,13 +103,9 @@ class SigningKeys:
 
     def _fetch_soon(self, now: float) -> None:
         has_failed = self._tried > self._fetched
-        if self._fetching or (has_failed and now - self._tried < self._pause):
+        if (self._fetching and not self._fetching.done()) or (has_failed and now - self._tried < self._pause):
             return
         self._fetching = asyncio.create_task(self._fetch(self._tried + self._interval - now))
-        self._fetching.add_done_callback(self._fetch_done)
-
-    def _fetch_done(self, _fetch: asyncio.Task[None]) -> None:
-        self._fetching = None
 
     async def _fetch(self, wait: float) -> None:
         await asyncio.sleep(max(0.0, wait))

@@ -10,7 +10,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import SwitchboardError
-from shared.outbound.faults import RETRIED, Fault, Reason
+from shared.outbound.faults import RETRIED, Fault, Reason, ServiceFault
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
@@ -49,6 +49,11 @@ class Sdk(msgspec.Struct, frozen=True):
     """Reads one of them."""
     log: logging.Logger
     """Where each fault is noted."""
+
+
+def fault_in(exc: Exception) -> Fault:
+    """Return the fault that an exception names; any other exception means that there was no whole answer."""
+    return exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.CUT_OFF)
 
 
 @contextmanager

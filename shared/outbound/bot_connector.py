@@ -1,4 +1,4 @@
-"""The connector of Azure Bot Service: sends activities to conversations. Imports aiohttp and `azure.core`: import late.
+"""The connector of Azure Bot Service: sends activities to conversations. Imports aiohttp: import it late.
 
 Source: Microsoft, 'API reference for the Bot Framework Connector service'; Teams, 'Stream bot messages', error codes,
 and 'Optimize your bot with rate limiting', which says what to try again.
@@ -11,10 +11,9 @@ from copy import replace
 from typing import Any
 from urllib.parse import quote
 
-import aiohttp
 import msgspec
 
-from shared.outbound.asking import RetryPolicy, Sdk, with_retries
+from shared.outbound.asking import RetryPolicy, Sdk, fault_in, with_retries
 from shared.outbound.azure_service.signing_in import IdentityTokens
 from shared.outbound.bounded import body_of
 from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault, reason_of_status, retry_after_of
@@ -40,11 +39,7 @@ class _Answer(msgspec.Struct):
     error: dict[str, Any] | None = None
 
 
-def _fault_of(exc: Exception) -> Fault:
-    return exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.CUT_OFF)
-
-
-_SDK = Sdk((ServiceFault, aiohttp.ClientError, TimeoutError), _fault_of, logging.getLogger("switchboard.bot"))
+_SDK = Sdk((ServiceFault, TimeoutError), fault_in, logging.getLogger("switchboard.bot"))
 
 
 class Connector:
@@ -82,7 +77,7 @@ class Connector:
                 deadline=asyncio.get_running_loop().time() + _LONGEST_SECONDS,
                 service="Bot Service",
             )
-        except (aiohttp.ClientError, TimeoutError):
+        except TimeoutError:
             raise ServiceFault(Fault(Reason.CUT_OFF)) from None
 
     async def _try(self, method: str, url: str, body: bytes) -> str:

@@ -28,7 +28,7 @@ from shared.runs.journal import Live
 from shared.runs.kept_tools import read_call, tools_of
 from shared.runs.live import cut_at_end, ended_in
 from shared.service import Service
-from shared.wire.activity import Activity, activity_of
+from shared.wire.activity import Activity
 from shared.wire.activity_reply import (
     LONGEST_TEXT,
     Reply,
@@ -78,8 +78,8 @@ async def deliver(service: Service, store: ObjectStore, claim: Claim, request: r
         Unavailable: it cannot be sent now.
         SwitchboardError: the store cannot be used.
     """
-    activity = activity_of(live.request)
-    if activity is None or activity.is_answered_in_response:
+    activity = live.request.for_encoder
+    if not isinstance(activity, Activity) or activity.is_answered_in_response:
         return
     owner = owner_of(request.caller)
     connector = DirectLine(store, owner, activity.conversation.id) if activity.is_polled else service.connector
@@ -152,13 +152,13 @@ class _Sending(msgspec.Struct):
             searching: Record = {"type": "typing", "text": words(self.activity, "searching")}
             stream = await self._send(with_stream(searching, "informative", "", 1), patient=False)
             if stream:
-                self.number, self.began = 1, self._now()
+                self.number, self.began = 1, time.monotonic()
                 self.updated = self.began
                 await self._write(stream=stream)
 
     async def _update(self) -> None:
         """Show the text so far, if that may be done now."""
-        now, stream = self._now(), self.sent.stream
+        now, stream = time.monotonic(), self.sent.stream
         if not self.number or now - self.updated < UPDATE_SECONDS:
             return
         text = self.reply.text[:LONGEST_TEXT]
@@ -178,7 +178,7 @@ class _Sending(msgspec.Struct):
             elif exc.fault.status in (400, 403, 404):
                 self.number = 0
             await asyncio.sleep(min(exc.fault.retry_after or 0, _LONGEST_PAUSE))
-        self.updated = self._now()
+        self.updated = time.monotonic()
 
     async def _edit_late(self, text: str) -> None:
         """Show in the message that its stream is over, and that there will be more."""
@@ -192,7 +192,7 @@ class _Sending(msgspec.Struct):
         """Send a message of the answer. The first one ends the stream; what cannot be streamed any more is edited."""
         stream = self.sent.stream if self.sent.parts == 0 else ""
         if stream:
-            await asyncio.sleep(max(0.0, self.updated + UPDATE_SECONDS - self._now()))
+            await asyncio.sleep(max(0.0, self.updated + UPDATE_SECONDS - time.monotonic()))
             try:
                 await self._send(with_stream(part, "final", stream))
             except ServiceFault as exc:
@@ -239,10 +239,6 @@ class _Sending(msgspec.Struct):
         self.etag = await self.store.write(
             f"{self.claim.run_id}/sent", msgspec.json.encode(self.sent), self.etag or NEW
         )
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
 
 
 def reply_name(activity: Activity, message: str) -> str:

@@ -1,7 +1,6 @@
 """Files that a user sends to the bot: fetched from where Teams keeps them, before the response."""
 
 import asyncio
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from shared.core.attachments import Attachment
@@ -27,37 +26,32 @@ async def files_of(activity: Activity, connector: Connector | None) -> tuple[Att
         BadRequest, TooLarge: one cannot be had, or they are too many.
     """
     files = list[Attachment]()
-    left = _LARGEST
+    left, service = _LARGEST, activity.service_url
     try:
         async with asyncio.timeout(_SECONDS):
-            for name, kind, url, is_ours in _sent(activity):
+            for file in activity.attachments:
+                url, kind = _address(file)
+                if not url:
+                    continue
                 if len(files) == MOST_FILES:
                     raise TooLarge(f"The message has more than {MOST_FILES} images and files. Send fewer.")
+                is_ours, host = urlsplit(url)[:2] == urlsplit(service)[:2], urlsplit(url).hostname or ""
+                is_share = activity.is_of_teams and url.startswith("https:") and host.endswith(_SHARES)
+                name = shown_filename(file.name)
+                if not (is_ours or is_share):
+                    raise BadRequest(f"The file '{name}' is where nothing is fetched from. Attach it.")
                 if connector is None:
                     raise BadRequest("Files can be sent in Teams only. Paste what the question is about.")
-                data = await connector.download(url, left, signed=is_ours)
+                data = await connector.download(url, left, signed=is_ours)  # the service's own wants the bot's token
                 left -= len(data)
-                part = f"attachments[{len(files)}]"
-                files.append(Attachment(part, 0, len(files), shown_filename(name), shown_name(kind), None, data))
+                files.append(
+                    Attachment(f"attachments[{len(files)}]", 0, len(files), name, shown_name(kind), None, data)
+                )
     except (ServiceFault, TimeoutError, ValueError):
         raise BadRequest(
             f"The files could not be fetched in time, or have more than {_LARGEST:,} bytes. Send them again, or less."
         ) from None
     return tuple(files)
-
-
-def _sent(activity: Activity) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield name, media type and URL of each file, and whether it is the service's own, which wants the bot's token."""
-    for file in activity.attachments:
-        url, kind = _address(file)
-        if not url:
-            continue
-        parts, service = urlsplit(url), urlsplit(activity.service_url)
-        is_ours = (parts.scheme, parts.netloc) == (service.scheme, service.netloc)
-        is_share = parts.scheme == "https" and (parts.hostname or "").endswith(_SHARES)
-        if not (is_ours or (is_share and activity.is_of_teams)):
-            raise BadRequest(f"The file '{shown_filename(file.name)}' is where nothing is fetched from. Attach it.")
-        yield file.name, kind, url, is_ours
 
 
 def _address(file: File) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from copy import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -65,7 +66,7 @@ async def press(call: Call, activity: Activity) -> tuple[Record, Followed | None
     decider = Decider(digest(call.owner), call.owner, is_approver=True)
     try:
         if token:
-            caller = await _signed_in(call, _Sent.of(token))
+            caller = await _signed_in(call, token)
         approval = await _approval(activity, runs.store, approval_id, decider)
     except NotSignedIn as error:
         return _refusal(412, f"{_ERROR}.preconditionFailed", error.message), None
@@ -116,8 +117,8 @@ async def judge(call: Call, activity: Activity) -> None:
     _, runs = await parts()
     found = await runs.store.read(reply_name(activity, activity.reply_to_id))
     comment = ""
-    with suppress(msgspec.DecodeError, TypeError):  # Teams writes JSON into a text
-        comment = str(msgspec.json.decode(more["feedback"]).get("feedbackText", "")) if more.get("feedback") else ""
+    with suppress(msgspec.DecodeError, RecursionError, TypeError):  # Teams writes JSON into a text
+        comment = str(msgspec.json.decode(more.get("feedback") or "{}", type=dict[str, Any]).get("feedbackText", ""))
     judged: Record = {
         "answer_id": found.data.decode() if found else which.get("answer") or activity.reply_to_id or "-",
         "rating": rating,
@@ -152,38 +153,25 @@ async def with_groups(store: ObjectStore, caller: Caller, *, may_ask: bool) -> t
     return (replace(caller, groups=kept.groups) if kept.until > now else caller), asks
 
 
-class _Sent(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What a client sends, and what it is told."""
-
-    id: str = ""
-    connection_name: str = ""
-    token: str = ""
-    code: str = ""
-    failure_detail: str = ""
-
-    @classmethod
-    def of(cls, value: object) -> "_Sent":
-        """Read it; what cannot be read has no token."""
-        try:
-            return msgspec.convert(value, cls)
-        except msgspec.ValidationError:
-            return cls()
-
-
 async def exchange(call: Call, activity: Activity) -> tuple[Record, int]:
     """Take the token of a user who is signed in to Teams; return the result, and its status.
 
     Each of the user's devices sends one for the same card.
     """
-    sent, why = _Sent.of(activity.value), ""
+    told: Record = {}
+    match activity.value:
+        case {"id": str(card), "connectionName": str(name)}:
+            told |= {"id": card, "connectionName": name}
+        case _:
+            pass
     try:
-        await _signed_in(call, sent)
+        await _signed_in(call, activity.value)
     except NotSignedIn as refused:
-        why = refused.message
-    return msgspec.to_builtins(replace(sent, token="", failure_detail=why)), 412 if why else 200
+        return told | {"failureDetail": refused.message}, 412
+    return told, 200
 
 
-async def _signed_in(call: Call, sent: _Sent) -> Caller:
+async def _signed_in(call: Call, sent: Any) -> Caller:  # noqa: ANN401 (what a client sends)
     """Check a user's token and keep its groups; return the user with them.
 
     Raises:
@@ -193,13 +181,18 @@ async def _signed_in(call: Call, sent: _Sent) -> Caller:
     tokens, caller, (_, runs) = call.service.bot_tokens, call.caller, await parts()
     if tokens is None:
         raise NotSignedIn("This app is no bot.")
+    match sent:
+        case {"token": str(token)}:
+            pass
+        case _:
+            token = ""
     try:
-        groups, expires = await tokens.groups(sent.token, caller)
+        groups, expires = await tokens.groups(token, caller)
     except NotSignedIn as refused:
         _log.warning("invocation %s: single sign-on is refused: %s", call.invocation_id, refused.message)
         raise
     if call.service.caller_tokens:
-        call.service.caller_tokens.remember(caller, {"authorization": f"Bearer {sent.token}"})
+        call.service.caller_tokens.remember(caller, {"authorization": f"Bearer {token}"})
     kept = msgspec.json.encode(_Kept(groups, min(expires, time.time() + _SECONDS)))
     while True:
         found = await runs.store.read(_name(caller))
@@ -221,6 +214,9 @@ def sign_in_card(call: Call, activity: Activity) -> Record:
 
 def log_failure(call: Call, activity: Activity) -> None:
     """Log why Teams got no token, in its own word."""
-    code = _Sent.of(activity.value).code
-    word = code if re.fullmatch("[a-z]{1,40}", code) else "unknown"
+    match activity.value:
+        case {"code": str(code)} if re.fullmatch("[a-z]{1,40}", code):
+            word = code
+        case _:
+            word = "unknown"
     _log.warning("invocation %s: Teams got no token for single sign-on: %s", call.invocation_id, word)

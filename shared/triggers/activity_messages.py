@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack, suppress
 from copy import replace
@@ -12,12 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from shared import app
-from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
+from shared.chat_types import Caller
+from shared.errors import BadRequest, NotAllowed, NotFound, SwitchboardError, error_text
 from shared.history import UNTITLED, Mode
+from shared.identity.bot_tokens import Signed
 from shared.outbound.faults import ServiceFault
 from shared.runs.begin import Arrival, Followed, Keeping, keeping_of
 from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
+from shared.settings import Settings
 from shared.triggers.activity_files import files_of
 from shared.triggers.activity_invokes import exchange, judge, log_failure, press, sign_in_card, with_groups
 from shared.triggers.budget import admit
@@ -26,7 +30,7 @@ from shared.triggers.reading_runs import parts
 from shared.turns.accept import RouteOptions, accept
 from shared.web.receiving import read_body
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
-from shared.wire.activity import ACTIVITY, Account, Activity, Conversation, read_activity
+from shared.wire.activity import ACTIVITY, TEAMS, Account, Activity, Conversation, read_activity
 from shared.wire.activity_reply import (
     OAUTH_CARD,
     Reply,
@@ -51,6 +55,11 @@ _CHAT_SECONDS = 2.0
 """How long it may take to begin the chat of a question: the service waits 15 seconds for the response."""
 _BOT = Account("bot")
 """The bot in conversations of Direct Line."""
+_LONGEST_SENDER = 500
+"""Characters of a sender's id."""
+_WITH_TLS = re.compile(r"https://[^\s/?#@\\]+(?:/[^\s?#@\\]*)?")
+_HERE = re.compile(r"http://(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]+)?(?:/[^\s?#@\\]*)?")
+"""URLs of a service, elsewhere and on this machine."""
 _log = logging.getLogger("switchboard.bot")
 
 
@@ -69,20 +78,11 @@ async def take(request: Request) -> Response:
         choose = partial(JsonReader, _LARGEST, _EXAMPLE)
         body = await read_body(request, choose, request.state.arrived + _BODY_SECONDS, held)
         activity = read_activity(body.json)
-        caller = tokens.caller(
-            signed,
-            channel=activity.channel_id,
-            service_url=activity.service_url,
-            tenants=activity.tenants,
-            user=activity.sender.aad_object_id or "",
-            sender=activity.sender.id,
-        )
-        if not signed.is_service:
-            if not activity.is_answered_in_response:
-                raise BadRequest(
-                    "deliveryMode: should be 'expectReplies' or 'stream' for an application of the tenant."
-                )
+        caller = caller_of(activity, signed, service.settings)
+        if signed.channels is None:
             activity = replace(activity, service_url="")  # nobody vouches for it, and the bot's token would go there
+            if not activity.is_answered_in_response:
+                raise BadRequest("deliveryMode: should be 'expectReplies' or 'stream' for an application.")
         asks = False
         if caller.oid and service.settings.bot_sso_resource:
             is_said = activity.type in ("message", "conversationUpdate") and not activity.is_answered_in_response
@@ -93,6 +93,41 @@ async def take(request: Request) -> Response:
         if asks:
             _say(call, activity, card_message(sign_in_card(call, activity), OAUTH_CARD))
         return await _react(call, activity)
+
+
+def caller_of(activity: Activity, signed: Signed, settings: Settings) -> Caller:
+    """Return who sends an activity whose token is valid.
+
+    Bot Service names its channel's user, whom the channel has signed in: it is believed for Teams alone. The client of
+    any other channel chooses its user's id, and every application of the tenant gets a token for the bot: neither is a
+    user of the directory here.
+
+    Raises:
+        NotAllowed: the token does not allow this activity; says why.
+    """
+    tenant, sender, url = (settings.bot_tenant_id or "").lower(), activity.sender.id, activity.service_url
+    channel, claims = activity.channel_id.partition(":")[0], signed.claims
+    if activity.tenants - {tenant}:
+        raise NotAllowed("The conversation or its user is of another tenant than the bot's (BOT_TENANT_ID).")
+    if not 0 < len(sender) <= _LONGEST_SENDER:
+        raise NotAllowed("The activity does not say who sends it (from.id).")
+    if signed.channels is None:
+        application = claims.get("azp") or claims.get("appid")
+        if str(claims["tid"]).lower() != tenant or not isinstance(application, str):
+            raise NotAllowed("The token is of no application of the bot's tenant (BOT_TENANT_ID).")
+        return Caller(key=f"agent {application} {sender}")  # no API key has a name with a space
+    if channel not in signed.channels:
+        raise NotAllowed("The token's key is not endorsed for the activity's channel.")
+    if str(claims.get("serviceurl")).rstrip("/") != url.rstrip("/"):
+        raise NotAllowed("The token is for another service URL than the activity's.")
+    is_here = settings.bot_openid_metadata.startswith("http://") and _HERE.fullmatch(url)  # as a stand-in is
+    if not (is_here or _WITH_TLS.fullmatch(url)):
+        raise NotAllowed("The activity's service URL is not one of a service with TLS.")
+    if channel != TEAMS:
+        return Caller(key=f"{channel} {sender}")
+    if not (activity.sender.aad_object_id and activity.tenants):
+        raise NotAllowed("Only users of the bot's tenant can use it in Teams (from.aadObjectId).")
+    return Caller(oid=activity.sender.aad_object_id, tenant=tenant)
 
 
 async def welcome(call: Call, conversation: str) -> None:
@@ -125,6 +160,7 @@ async def post(call: Call) -> Response:
 
 
 async def _react(call: Call, activity: Activity) -> Response:
+    has_files = any(one.content_type != "text/html" for one in activity.attachments)
     is_added = any(member.id == activity.recipient.id for member in activity.members_added)
     match activity.type, activity.said.lower() or activity.name:
         case "message", "" if activity.value:
@@ -136,7 +172,7 @@ async def _react(call: Call, activity: Activity) -> Response:
             return _say(call, activity, words(activity, "new"))
         case "message", "/help" | "/start":
             return _say(call, activity, words(activity, "welcome"))
-        case "message", said if (said or activity.has_files) and activity.id:
+        case "message", said if (said or has_files) and activity.id:
             return await _answer(call, activity)
         case "conversationUpdate", _ if is_added:
             return _say(call, activity, words(activity, "welcome"))
@@ -225,10 +261,8 @@ def _whole(activity: Activity, records: list[Record]) -> Response:
 
 async def _streamed(call: Call, activity: Activity, followed: Followed) -> AsyncGenerator[bytes]:
     """Yield an answer as server-sent events, each of which is an activity."""
-    reply, stream = (
-        Reply(activity, call.settings.citation_links, followed.request.answer_id),
-        followed.request.answer_id,
-    )
+    stream = followed.request.answer_id
+    reply = Reply(activity, call.settings.citation_links, stream)
     number, shown, due = 0, "", 0.0
     now = asyncio.get_running_loop().time
     async for batch in followed.batches(KEEP_ALIVE_SECONDS):

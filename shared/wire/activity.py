@@ -105,11 +105,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return self.delivery_mode in ("expectReplies", "stream")
 
     @property
-    def has_files(self) -> bool:
-        """Whether it has more than its text."""
-        return any(one.content_type != "text/html" for one in self.attachments)
-
-    @property
     def asks_team(self) -> bool:
         """Whether the question is for the team of agents."""
         return self.said.lower().startswith(f"{_TEAM} ")
@@ -181,11 +176,6 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
         ChatState.kept(activity.chat_id),
         for_encoder=activity,
     )
-
-
-def activity_of(request: ChatRequest) -> Activity | None:
-    """Return the activity that a request was read from; None: it came in another protocol."""
-    return request.for_encoder if isinstance(request.for_encoder, Activity) else None
 
 
 ACTIVITY = replace(AI_CHAT, name="activity", parse=_parse, keeps_chats=True, demo_page=False)

@@ -36,7 +36,7 @@ async def entra() -> AsyncGenerator[EntraStandIn]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def identity(entra: EntraStandIn) -> AsyncGenerator[BearerTokens]:
-    identity = BearerTokens.from_settings(Settings.read(entra.settings))
+    identity = BearerTokens(Settings.read(entra.settings))
     yield identity
     await identity.aclose()
 
@@ -131,7 +131,7 @@ async def test_a_token_that_does_not_hold_is_refused_with_a_sentence(
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def with_id_tokens(entra: EntraStandIn) -> AsyncGenerator[BearerTokens]:
-    identity = BearerTokens.from_settings(Settings.read(entra.settings | {"AUTH_ID_TOKENS": "true"}))
+    identity = BearerTokens(Settings.read(entra.settings | {"AUTH_ID_TOKENS": "true"}))
     yield identity
     await identity.aclose()
 
@@ -204,7 +204,7 @@ async def test_another_algorithm_or_none_signs_nothing(
 
 
 async def test_a_token_that_cannot_hold_is_not_worth_a_request(entra: EntraStandIn) -> None:
-    identity = BearerTokens.from_settings(Settings.read(entra.settings))
+    identity = BearerTokens(Settings.read(entra.settings))
     before = entra.requests
     assert "not signed as" in await refusal(identity, jwt.encode(entra.claims(), "k" * 32, headers={"kid": "key-0"}))
     assert "cannot be read" in await refusal(identity, "a.b.c")
@@ -276,7 +276,7 @@ async def test_the_settings_may_be_written_in_any_case_and_with_a_slash(entra: E
         "AUTH_CLIENT_ID": CLIENT.upper(),
         "AUTH_AUTHORITY": entra.authority + "/",
     }
-    identity = BearerTokens.from_settings(Settings.read(settings))
+    identity = BearerTokens(Settings.read(settings))
     assert (await identity.caller(sent(entra.token()))).oid == ADA
     await identity.aclose()
 
@@ -284,7 +284,7 @@ async def test_the_settings_may_be_written_in_any_case_and_with_a_slash(entra: E
 async def test_a_directory_that_is_down_is_not_the_callers_fault() -> None:
     async with EntraStandIn() as down:
         down.go_down()
-        identity = BearerTokens.from_settings(Settings.read(down.settings))
+        identity = BearerTokens(Settings.read(down.settings))
         with pytest.raises(Unavailable):
             await identity.caller(sent(down.token()))
         await identity.aclose()

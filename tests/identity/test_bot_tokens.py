@@ -18,6 +18,8 @@ from shared.errors import NotAllowed, NotSignedIn
 from shared.identity.bearer import BearerTokens
 from shared.identity.bot_tokens import BotTokens
 from shared.settings import Settings
+from shared.triggers.activity_messages import caller_of
+from shared.wire.activity import Account, Activity, Conversation
 from tests.stand_ins.bot_service import ISSUER, RESOURCE, BotService
 from tests.stand_ins.entra import ADA, BEN, CLIENT, OTHER_TENANT, STAFF, TENANT, rsa_key
 
@@ -38,20 +40,38 @@ def settings(service: BotService) -> Settings:
 
 @pytest.fixture
 async def tokens(settings: Settings) -> AsyncGenerator[BotTokens]:
-    tokens = BotTokens(settings)
+    tokens = bot_tokens(settings)
     yield tokens
     await tokens.aclose()
 
 
+def bot_tokens(settings: Settings) -> BotTokens:
+    users = BearerTokens(settings, for_bot=True)
+    return BotTokens(settings, users.keys, users.issuers, users.user if settings.bot_sso_resource else None)
+
+
 async def caller(tokens: BotTokens, service: BotService, headers: dict[str, str], **changed: Any) -> Caller:
+    return caller_of(named(service, **changed), await tokens.signed(headers), Settings.read(service.settings))
+
+
+def named(service: BotService, **changed: Any) -> Activity:
+    """An activity of a user in Teams, or of somebody else."""
     claimed: dict[str, Any] = {
         "channel": "msteams",
         "service_url": service.endpoint + "/",
-        "tenants": frozenset({TENANT}),
+        "tenants": (TENANT,),
         "user": ADA,
         "sender": f"29:{ADA}",
     }
-    return tokens.caller(await tokens.signed(headers), **(claimed | changed))
+    said = claimed | changed
+    first, *more = said["tenants"] or [None]
+    return Activity(
+        type="message",
+        channel_id=said["channel"],
+        service_url=said["service_url"],
+        sender=Account(said["sender"], aad_object_id=said["user"], tenant_id=more[0] if more else None),
+        conversation=Conversation("a:1", tenant_id=first),
+    )
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -136,9 +156,9 @@ NOT_ALLOWED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a service URL with a user": ({"serviceurl": "https://a@b.example"}, {"service_url": "https://a@b.example"}),
     "a service URL of another kind": ({"serviceurl": "file:///etc"}, {"service_url": "file:///etc"}),
     "a channel that the key does not endorse": ({}, {"channel": "slack"}),
-    "another tenant": ({}, {"tenants": {OTHER_TENANT}}),
-    "a guest of another tenant": ({}, {"tenants": {TENANT, OTHER_TENANT}}),
-    "no tenant in Teams": ({}, {"tenants": set()}),
+    "another tenant": ({}, {"tenants": [OTHER_TENANT]}),
+    "a guest of another tenant": ({}, {"tenants": [TENANT, OTHER_TENANT]}),
+    "no tenant in Teams": ({}, {"tenants": []}),
     "no user of the directory in Teams": ({}, {"user": ""}),
     "no sender": ({}, {"sender": ""}),
 }
@@ -156,7 +176,7 @@ async def test_the_service_is_believed_whom_it_names(tokens: BotTokens, service:
 
 
 async def test_only_teams_names_a_user_of_the_directory(tokens: BotTokens, service: BotService) -> None:
-    found = await caller(tokens, service, service.signed(), channel="webchat", tenants=frozenset(), sender="dl_1")
+    found = await caller(tokens, service, service.signed(), channel="webchat", tenants=[], sender="dl_1")
     assert found == Caller(key="webchat dl_1")
     copilot = await caller(tokens, service, service.signed(), channel="msteams:COPILOT")
     assert copilot == Caller(oid=ADA, tenant=TENANT)
@@ -215,7 +235,7 @@ USERS: dict[str, Callable[[BotService], str]] = {
 @pytest.fixture
 async def with_users(service: BotService) -> AsyncGenerator[BotTokens]:
     settings = Settings.read(service.settings | service.single_sign_on)
-    tokens = BotTokens(settings, BearerTokens.for_bot(settings))
+    tokens = bot_tokens(settings)
     yield tokens
     await tokens.aclose()
 
@@ -240,15 +260,6 @@ async def test_no_other_token_says_groups(
 async def test_a_service_on_this_machine_is_believed_only_with_its_metadata_here(
     settings: Settings, tokens: BotTokens, service: BotService
 ) -> None:
-    signed = await tokens.signed(service.signed())
-    real = BotTokens(replace(settings, bot_openid_metadata="https://login.botframework.com/v1/.well-known/x"))
+    real = replace(settings, bot_openid_metadata="https://login.botframework.com/v1/.well-known/x")
     with pytest.raises(NotAllowed, match="TLS"):
-        real.caller(
-            signed,
-            channel="msteams",
-            service_url=service.endpoint,
-            tenants=frozenset({TENANT}),
-            user=ADA,
-            sender="29:a",
-        )
-    await real.aclose()
+        caller_of(named(service), await tokens.signed(service.signed()), real)

@@ -18,7 +18,7 @@ from azure.core.credentials_async import AsyncTokenCredential
 from azure.core.exceptions import ClientAuthenticationError
 from pydantic import SecretStr
 
-from shared.outbound.asking import RetryPolicy, Sdk, with_retries
+from shared.outbound.asking import RetryPolicy, Sdk, fault_in, with_retries
 from shared.outbound.bounded import body_of
 from shared.outbound.faults import Fault, Reason, ServiceFault, reason_of_status
 
@@ -47,11 +47,7 @@ class _Answer(msgspec.Struct):
     expires_on: int | str
 
 
-def _fault_of(exc: Exception) -> Fault:
-    return exc.fault if isinstance(exc, ServiceFault) else Fault(Reason.UNREACHABLE)
-
-
-_SDK = Sdk((ServiceFault, aiohttp.ClientError), _fault_of, _log)
+_SDK = Sdk((ServiceFault, aiohttp.ClientError), fault_in, _log)
 
 
 class ManagedIdentity(AsyncTokenCredential):
