@@ -230,6 +230,8 @@ class Passage(msgspec.Struct, frozen=True):
     """The first rows of the table in the middle of which the text begins, in Markdown."""
     date: str = ""
     """The day that the document states as its own, as `YYYY-MM-DD`; empty: not known."""
+    sensitivity: str = ""
+    """The name of the document's sensitivity label; empty: none is known."""
 
     @property
     def whole(self) -> str:

@@ -26,11 +26,13 @@ class DataPoint(msgspec.Struct, frozen=True):
     """The text, with its lines."""
     section: str = ""
     """The title of its document and the headings above it."""
+    sensitivity: str = ""
+    """The name of its document's sensitivity label; empty: none is known."""
 
     @classmethod
     def of(cls, passage: Passage) -> "DataPoint":
         """Make the data point of a passage."""
-        return cls(passage.sourcepage, passage.whole, " > ".join(passage.path))
+        return cls(passage.sourcepage, passage.whole, " > ".join(passage.path), passage.sensitivity)
 
     @property
     def line(self) -> str:

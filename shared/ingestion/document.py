@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Sequence
+from copy import replace
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import batched, chain
@@ -34,7 +35,7 @@ _EMBEDDING_BATCH = 64
 """Texts in one call of the embedder: with 500 tokens each, well below the limits of services."""
 _EMBEDDING_CALLS = 4
 """Calls of the embedder at the same time."""
-_FORMAT_VERSION = "11"
+_FORMAT_VERSION = "12"
 """Version of what readers and splitter make of the same bytes. A new one indexes every document again."""
 _FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
 """A finished entry. An index may append a note to the fingerprint of an unfinished one."""
@@ -157,18 +158,19 @@ async def read_passages(document: LoadedDocument, target: Target) -> ReadPassage
         UnreadableError: the document is damaged, protected, too large, or holds no text or too much.
     """
     sandbox = target.sandbox_of(document.name)
-    pages, left_out, date = await read_document(document.data, _suffix(document.name), target.recognition, sandbox)
+    pages, left_out, stated = await read_document(document.data, _suffix(document.name), target.recognition, sandbox)
     texts = [page.text for page in pages]
     split = await sandbox.split(document.name, texts, MAX_PASSAGES, terms=target.index.stores_terms)
     # In a thread: a long document takes a tenth of a second.
-    return await asyncio.to_thread(passages_in, document, [page.number for page in pages], split, left_out, date)
+    numbers = [page.number for page in pages]
+    return await asyncio.to_thread(passages_in, document, numbers, replace(split, stated=stated), left_out)
 
 
 def passages_in(
-    document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = "", date: str = ""
+    document: LoadedDocument, numbers: Sequence[int | None], split: TextsSplit, left_out: str = ""
 ) -> ReadPassages:
     """Make the passages of a document, whose pages have these numbers and were split so."""
-    passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights, date or split.date)
+    passages = passages_of(document.name, split.title, numbers, split.chunks, document.rights, split.stated)
     return ReadPassages(passages, split.terms, left_out)
 
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from shared.chat_types import Passage
 from shared.documents import Rights
 from shared.documents.own import MINE, PEOPLE
-from shared.reading import Chunk
+from shared.reading import NOTHING_STATED, Chunk, Stated
 
 MAX_PASSAGES = 10_000
 """Passages of a document, some 8,000 printed pages. They are in memory together, with their vectors."""
@@ -26,7 +26,7 @@ def passages_of(
     pages: Iterable[int | None],
     chunks: Iterable[Sequence[Chunk]],
     rights: Rights,
-    date: str = "",
+    stated: Stated = NOTHING_STATED,
 ) -> list[Passage]:
     """Make the passages of a document, in order. None crosses pages.
 
@@ -36,7 +36,7 @@ def passages_of(
         pages: The numbers of its pages with text; None in a format without pages.
         chunks: The chunks of each page's text.
         rights: Who may see it.
-        date: The day that it states as its own; empty: none.
+        stated: What it states of itself.
     """
     cited = [sourcepage(sourcefile, page) for page in pages]
     texts = [(page, chunk) for page, of_page in zip(cited, chunks, strict=True) for chunk in of_page]
@@ -52,7 +52,8 @@ def passages_of(
             category=category(sourcefile),
             oids=rights.oids,
             groups=rights.groups,
-            date=date,
+            date=stated.date,
+            sensitivity=stated.sensitivity,
         )
         for number, (page, chunk) in enumerate(texts)
     ]

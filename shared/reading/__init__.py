@@ -13,6 +13,18 @@ UNREADABLE_LETTERS = "pages with unreadable letters"
 """What is left out of pages whose fonts do not say which letters they show: text recognition reads them."""
 
 
+class Stated(NamedTuple):
+    """What a document states of itself."""
+
+    date: str = ""
+    """Its day, as `YYYY-MM-DD`; empty: none."""
+    sensitivity: str = ""
+    """The name of its sensitivity label, or the label's id if it has no name; empty: no label."""
+
+
+NOTHING_STATED = Stated()
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a file. A file in a format without pages is one page."""
@@ -25,8 +37,8 @@ class Page:
     """Whether the page shows nothing: no text, and no picture that may be scanned text."""
     left_out: tuple[str, ...] = ()
     """What of it is not read, such as `hidden slides`. Pages that share a reason are reported together."""
-    date: str = ""
-    """The day that the document states as its own, as `YYYY-MM-DD`; empty: none."""
+    stated: Stated = NOTHING_STATED
+    """What the document states of itself."""
 
 
 class ReadDocument(NamedTuple):
@@ -36,8 +48,8 @@ class ReadDocument(NamedTuple):
     """The pages that have text."""
     left_out: str
     """What was not read, such as `hidden slides (3, 5-7)`; empty: nothing that is known."""
-    date: str
-    """The day that the document states as its own, as `YYYY-MM-DD`; empty: none."""
+    stated: Stated
+    """What it states of itself."""
 
 
 class Chunk(NamedTuple):

@@ -1,8 +1,12 @@
-"""What follows when a file has been read: find the day that it states, and count the words that its text lacks.
+"""What follows when a file has been read: find the day and the label that it states, and count what its text lacks.
 
-It uses no reader. Patterns take dates and texts out of the markup. Each word of the texts, without those that nobody
-misses, has to be somewhere in what was read; numbers of cells and charts are not looked for: they have other formats.
-Source: ECMA-376 Part 2, 8 'Core Properties'; OpenDocument 1.3, part 3, 4.3; EPUB 3.3, 5.5 'Metadata section'.
+It uses no reader. Patterns take dates, labels and texts out of the markup. A label of Microsoft Purview has its id in
+the names of properties: `MSIP_Label_{id}_Enabled`, `MSIP_Label_{id}_Name`. Each word of the texts, without those that
+nobody misses, has to be somewhere in what was read; numbers of cells and charts are not looked for: they have other
+formats.
+
+Source: ECMA-376 Part 2, 8 'Core Properties'; OpenDocument 1.3, part 3, 4.3; EPUB 3.3, 5.5 'Metadata section';
+Microsoft Information Protection SDK, 'Metadata'; MS-OFFCRYPTO 2.6.3.
 """
 
 import re
@@ -16,6 +20,7 @@ from importlib import import_module
 from io import BytesIO
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 import msgspec
@@ -26,6 +31,9 @@ from shared.reading.markdown import FRONT_MATTER
 from shared.reading.packages import package, read_part
 from shared.reading.plain_text import RTF_PICTURE, clean, decode
 from shared.retrieval import day_in
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 type Texts = Iterable[tuple[str, str]]
 """Texts of a file, each with what it is of."""
@@ -66,6 +74,10 @@ _TAG_IN_TAG = re.compile(r'="[^"<>]*>[^"<]*"')
 _MARKDOWN = re.compile(r"\{[{%:#][^{}]*\}\}?|<[^<>]*>|^:::.*|\\(?=[^\w\s])", re.MULTILINE)
 _RTF_LETTER, _RTF_MARK = re.compile(r"\\(?:'..|u-?\d+)|[^\x00-\x7f]"), re.compile(r"(?s)\\[a-zA-Z]+-?\d* ?|\\.|[{}]")
 _WORD = re.compile(r"[^\W_]+")
+_LABELLED = re.compile("msip_label_(.{1,100})_enabled")
+_LABEL_PARTS = re.compile(r"docMetadata/LabelInfo\.xml|docProps/custom.*\.xml", re.IGNORECASE)
+_LONGEST_LABEL = 100
+"""Characters of the name of a label."""
 _LARGEST_PART = 16 * 1024 * 1024
 """Bytes of a part that is looked at."""
 _MOST = 1_000
@@ -103,11 +115,16 @@ def _part(data: bytes, limits: ReadLimits, name: str, elements: tuple[str, ...])
 
 
 def _mail(data: bytes, _limits: ReadLimits) -> Iterator[str]:
-    from email.parser import BytesHeaderParser
-    from email.policy import compat32
     from email.utils import parsedate_to_datetime
 
-    yield parsedate_to_datetime(str(BytesHeaderParser(policy=compat32).parsebytes(data)["Date"])).isoformat()
+    yield parsedate_to_datetime(str(_headers(data)["Date"])).isoformat()
+
+
+def _headers(data: bytes) -> "Message":
+    from email.parser import BytesHeaderParser
+    from email.policy import compat32
+
+    return BytesHeaderParser(policy=compat32).parsebytes(data)
 
 
 def _html_times(data: bytes, _limits: ReadLimits) -> Iterator[str]:
@@ -136,6 +153,51 @@ _STATED: dict[str, Callable[[bytes, ReadLimits], Iterable[str]]] = {
     **dict.fromkeys((".md", ".markdown"), _markdown_times),
 }
 """From the suffix of a file to what finds the times that it states, the best first."""
+
+
+def label_of(data: bytes, suffix: str, limits: ReadLimits) -> str:
+    """Find the name of the sensitivity label of a file, or the label's id if it has no name; empty if it has no label.
+
+    The arguments are those of `date_of`. Of equal properties the first one counts.
+    """
+    found: dict[str, str] = {}
+    with suppress(Exception):  # as above
+        for name, value in _LABELS[suffix](data, limits) if suffix in _LABELS else ():
+            found.setdefault(name.lower(), unescape(value).strip())
+    marks = ((_LABELLED.fullmatch(name), value.lower()) for name, value in found.items())
+    ids = (mark[1] for mark, value in marks if mark and value in ("true", "1"))
+    label = next((found.get(f"msip_label_{one}_name") or one for one in ids), "")
+    return " ".join(label.split())[:_LONGEST_LABEL]
+
+
+def _pdf_labels(data: bytes, _limits: ReadLimits) -> Texts:
+    return import_module("shared.reading.pdf").labels_of_pdf(data)
+
+
+def _office_labels(data: bytes, limits: ReadLimits) -> Texts:
+    """Yield what the part for labels says, which has no names of them, and then custom properties."""
+    with package(data, limits) as parts:
+        for part in sorted(filter(_LABEL_PARTS.fullmatch, parts.namelist())):
+            text = read_part(parts, part, limits).decode("utf-8", "replace")
+            for label in re.findall(r"<(?:\w+:)?label\s([^<>]*)", text):
+                has = dict(re.findall(r"""(\w+)=["']([^"']*)""", label))
+                is_on = "" if has.get("removed") in ("1", "true") else has.get("enabled", "")
+                yield f"MSIP_Label_{has.get('id', '').strip('{}')}_Enabled", is_on
+            yield from re.findall(r"""\sname=["'](MSIP_[^"']+)["'][^<>]*>\s*<[^<>]*>([^<>]*)""", text)
+
+
+def _mail_labels(data: bytes, _limits: ReadLimits) -> Texts:
+    for one in str(_headers(data)["msip_labels"]).split(";"):
+        name, _, value = one.partition("=")
+        yield name.strip(), value
+
+
+_LABELS: dict[str, Callable[[bytes, ReadLimits], Texts]] = {
+    ".pdf": _pdf_labels,
+    ".eml": _mail_labels,
+    **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), _office_labels),
+}
+"""From the suffix of a file to what finds the properties that may be of a label."""
 
 
 def losses(data: bytes, suffix: str, pages: Collection[Page]) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """PDF to pages of text, and pages as images, by PDFium."""
 
 import math
+import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import replace
 from io import BytesIO
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
@@ -44,6 +46,14 @@ _SMALL = 0.85
 _SHIFTED = 0.08
 """How much higher, or lower, they are at least, as a share of that height."""
 
+_LABEL = re.compile(
+    rb"""(MSIP_Label_[\w-]{36}_(?:Enabled|Name))\b(?:(?: xmlns[^<>]{1,100})?[>=]["']?([^<"']{1,400}))?"""
+)
+"""A property of a label, with its value in XMP."""
+_OBJECT_STREAM = re.compile(rb"/ObjStm\b[^>]{0,500}>>\s{0,9}stream\r?\n")
+_MOST_MARKS, _MOST_STREAMS, _STREAM_BYTES = 40, 100, 256 * 1024
+"""Properties of labels, streams of objects and bytes of each in which they are looked for, at most."""
+
 type _Place = Callable[[float, float], tuple[float, float]]
 
 
@@ -78,6 +88,25 @@ def times_of_pdf(data: bytes) -> list[str]:
     """Return when a PDF was last changed, and when it was made, as its information dictionary says."""
     with _opened(data) as document:
         return [document.get_metadata_value(key) for key in ("ModDate", "CreationDate")]
+
+
+def labels_of_pdf(data: bytes) -> list[tuple[str, str]]:
+    """Return what the information dictionary, of which PDFium lists no keys, or XMP says of sensitivity labels."""
+    stated: dict[str, str] = {}
+    for found in islice(chain.from_iterable(map(_LABEL.finditer, (data, *_object_streams(data)))), _MOST_MARKS):
+        key = found[1].decode()
+        stated[key] = stated.get(key) or (found[2] or b"").decode("utf-8", "replace")
+    if not stated:
+        return []
+    with _opened(data) as document:
+        return [(key, document.get_metadata_value(key) or value) for key, value in stated.items()]
+
+
+def _object_streams(data: bytes) -> Iterator[bytes]:
+    """Yield the beginnings of the streams that the objects of a PDF may be packed into."""
+    for found in islice(_OBJECT_STREAM.finditer(data), _MOST_STREAMS):
+        with suppress(zlib.error):
+            yield zlib.decompressobj().decompress(data[found.end() : found.end() + _STREAM_BYTES], _STREAM_BYTES)
 
 
 def render_pages(data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from shared.reading import UNREADABLE_LETTERS, NoTextError, Page, ReadDocument, UnreadableError
+from shared.reading import NOTHING_STATED, UNREADABLE_LETTERS, NoTextError, Page, ReadDocument, Stated, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.markdown import shown_asciidoc, shown_markdown, shown_rst
 from shared.reading.plain_text import clean, decode
@@ -97,13 +97,13 @@ async def read_document(
         RateLimited, Unavailable, TooSlow: text recognition or this machine cannot read it now.
     """
     if suffix in SCAN_SUFFIXES:
-        return ReadDocument(await _read_image(data, suffix, recognition), "", "")
+        return ReadDocument(await _read_image(data, suffix, recognition), "", NOTHING_STATED)
     pages = await sandbox.read(data, suffix)
-    date = pages[0].date if pages else ""
+    stated = pages[0].stated if pages else NOTHING_STATED
     if suffix == ".pdf" and recognition:
         pages = await _with_scans(data, pages, recognition)
     try:
-        return ReadDocument(with_text(pages), left_out_of(pages), date)
+        return ReadDocument(with_text(pages), left_out_of(pages), stated)
     except NoTextError:
         if suffix != ".pdf" or recognition:
             raise
@@ -130,7 +130,7 @@ def read_all_pages(
         ReadLimitError: it holds more than it may hold.
         OSError: this machine cannot read it now.
     """
-    from shared.reading.after_reading import date_of, losses
+    from shared.reading.after_reading import date_of, label_of, losses
 
     check_size(len(data))
     try:
@@ -142,7 +142,8 @@ def read_all_pages(
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
     check_limit(sum(len(page.text) for page in pages), limits.characters, "characters")
-    cleaned = _cleaned(pages, date_of(data, suffix, limits))
+    stated = Stated(date_of(data, suffix, limits), label_of(data, suffix, limits))
+    cleaned = _cleaned(pages, stated)
     lost = losses(data, suffix, cleaned)
     return [*cleaned, Page("", is_blank=True, left_out=lost)] if lost else cleaned
 
@@ -171,12 +172,12 @@ def with_text(pages: Iterable[Page]) -> list[Page]:
     return found
 
 
-def _cleaned(pages: Iterable[Page], date: str = "") -> list[Page]:
-    """Clean the pages' texts, and give them their document's date.
+def _cleaned(pages: Iterable[Page], stated: Stated = NOTHING_STATED) -> list[Page]:
+    """Clean the pages' texts, and give them what their document states.
 
     A text without a letter or a digit becomes empty, so that nobody has to look at it again.
     """
-    cleaned = (replace(page, text=clean(page.text), date=date) for page in pages)
+    cleaned = (replace(page, text=clean(page.text), stated=stated) for page in pages)
     return [page if any(map(str.isalnum, page.text)) else replace(page, text="") for page in cleaned]
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from shared.reading import Chunk
+from shared.reading import NOTHING_STATED, Chunk, Stated
 from shared.reading.limits import ReadLimits
 from shared.retrieval import PassageTerms
 
@@ -81,8 +81,8 @@ class TextsSplit(msgspec.Struct, tag=True, frozen=True):
     """Of each text."""
     terms: list[PassageTerms] | None
     """The terms of each chunk, of all texts in order; None: the job did not want them."""
-    date: str = ""
-    """The day that the document states as its own; empty where it was read before."""
+    stated: Stated = NOTHING_STATED
+    """What the document states of itself; nothing where it was read before."""
     left_out: str = ""
     """What of it was not read; empty where it was read before."""
 

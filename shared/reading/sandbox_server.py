@@ -165,8 +165,8 @@ def split_files(
 
     def split_one(name: str, file: bytes) -> messages.TextsSplit:
         pages = read_all_pages(file, Path(name).suffix.lower(), limits=limits)
-        split = _split(name, [page.text for page in with_text(pages)], limit, pages[0].date, terms=terms)
-        return replace(split, left_out=left_out_of(pages))
+        split = _split(name, [page.text for page in with_text(pages)], limit, terms=terms)
+        return replace(split, stated=pages[0].stated, left_out=left_out_of(pages))
 
     files = msgspec.msgpack.decode(data, type=list[bytes])
     return [_refusing(partial(split_one, name, file)) for name, file in zip(names, files, strict=True)]
@@ -177,7 +177,7 @@ def split(data: bytes, name: str, limit: int, terms: bool) -> messages.TextsSpli
     return _split(name, msgspec.msgpack.decode(data, type=list[str]), limit, terms=terms)
 
 
-def _split(name: str, texts: list[str], limit: int, date: str = "", *, terms: bool) -> messages.TextsSplit:
+def _split(name: str, texts: list[str], limit: int, *, terms: bool) -> messages.TextsSplit:
     from shared.reading.chunks import chunks_of, title_of
 
     title, chunks, found = title_of(texts), chunks_of(texts, limit), None
@@ -186,7 +186,7 @@ def _split(name: str, texts: list[str], limit: int, date: str = "", *, terms: bo
 
         every = chain.from_iterable(chunks)
         found = terms_of_file([(one.table_head + one.text, context_of(name, title, one.headings)) for one in every])
-    return messages.TextsSplit(title, chunks, found, date)
+    return messages.TextsSplit(title, chunks, found)
 
 
 def _receive(connection: int, size: int) -> bytearray:

@@ -16,8 +16,8 @@ from shared.settings.derived import AllFields, callers_named
 from shared.settings.fields import Address, split_keys, variable
 
 INDEX_FIELDS = (
-    *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups"),
-    *("name", "title", "headings", "tableHead", "date", "leftOut", "embedding", "imageEmbedding", "fingerprint"),
+    *("id", "content", "category", "sourcepage", "sourcefile", "oids", "groups", "name", "title", "headings"),
+    *("tableHead", "date", "sensitivity", "leftOut", "embedding", "imageEmbedding", "fingerprint"),
     "semanticConfiguration",
 )
 """What `AZURE_SEARCH_FIELDS` may rename: fields of azure-search-openai-demo's index, and ingestion's own."""

@@ -43,20 +43,16 @@ def words(activity: Activity, key: str) -> str:
 
 def addressed(activity: Activity, record: Record) -> Record:
     """Make an activity of what answers another one."""
-    whole = record.copy()
-    whole.update(
-        {
-            "textFormat": "markdown",
-            "from": msgspec.to_builtins(activity.recipient),
-            "recipient": msgspec.to_builtins(activity.sender),
-            "conversation": msgspec.to_builtins(activity.conversation),
-            "channelId": activity.channel_id,
-            "serviceUrl": activity.service_url,
-            "replyToId": activity.id,
-            "locale": activity.locale or "en",
-        }
-    )
-    return whole
+    return record | {
+        "textFormat": "markdown",
+        "from": msgspec.to_builtins(activity.recipient),
+        "recipient": msgspec.to_builtins(activity.sender),
+        "conversation": msgspec.to_builtins(activity.conversation),
+        "channelId": activity.channel_id,
+        "serviceUrl": activity.service_url,
+        "replyToId": activity.id,
+        "locale": activity.locale or "en",
+    }
 
 
 def with_stream(record: Record, kind: str, stream: str, sequence: int = 0) -> Record:
@@ -64,9 +60,7 @@ def with_stream(record: Record, kind: str, stream: str, sequence: int = 0) -> Re
     info: Record = {"type": "streaminfo", "streamType": kind}
     info |= ({"streamSequence": sequence} if sequence else {}) | ({"streamId": stream} if stream else {})
     before = record.get("entities")
-    entities: list[Json] = [info, *(before if isinstance(before, list) else [])]
-    whole = record.copy()
-    whole["entities"] = entities
+    whole: Record = {**record, "entities": [info, *(before if isinstance(before, list) else [])]}
     return whole
 
 
@@ -160,7 +154,7 @@ class Reply:
         """Make a message: what people can say of it, that a model has made it, and what its numbers stand for."""
         links = links_of(self._sources.values(), self._links) if self._links else {}
         cited: list[Json] = []
-        notes = list[str]()
+        notes, kinds = list[str](), list[str]()
         for name, number in self._numbers.items():
             if f"[{number}]" in text and len(cited) < _MOST_CITED:
                 source, link = self._sources[name], links.get(name)
@@ -170,6 +164,9 @@ class Reply:
                     "abstract": " ".join(source.text.split())[:_LONGEST_ABSTRACT],
                     **({"url": link} if link else {}),
                 }
+                if source.sensitivity:
+                    kinds.append(source.sensitivity)
+                    appearance["usageInfo"] = self._usage(source.sensitivity)
                 if self._activity.is_of_web_chat:  # it shows the text, where there is no link, of what has a note
                     appearance["text"] = source.text
                     notes.append(f"""[{number}]: {link or f"cite:{number}"} "{name.replace('"', "'")}\"""")
@@ -181,12 +178,19 @@ class Reply:
             "@id": "",
             "additionalType": ["AIGeneratedContent"],
             **({"citation": cited} if cited else {}),
+            **({"usageInfo": self._usage(", ".join(dict.fromkeys(kinds)))} if kinds else {}),
         }
         if self._activity.is_of_web_chat:
             label["potentialAction"] = [self._thumb(kind) for kind in _THUMBS]
         loop: Record = {"feedbackLoop": {"type": "default"}}
         text = "\n\n".join(filter(None, (text, "\n".join(notes))))
         return {"type": "message", "text": text, "entities": [label], "channelData": loop}
+
+    def _usage(self, name: str) -> Record:
+        """Make a sensitivity label. A message has those of all its sources: files do not say which is the strictest."""
+        told = words(self._activity, "sensitive")
+        made: Record = {"type": "https://schema.org/Message", "@type": "CreativeWork"}
+        return made | {"name": name[:_LONGEST_NAME], "description": told}
 
     def _thumb(self, kind: str) -> Json:
         """Make a thumb as Web Chat has it. Its event has the action and nothing else."""
@@ -208,10 +212,8 @@ def parts_of(text: str) -> list[str]:
     """Split a long text, between paragraphs or else lines, where they are not too far apart."""
     parts: list[str] = []
     while len(text) > LONGEST_TEXT:
-        at = max(text.rfind("\n\n", LONGEST_TEXT // 2, LONGEST_TEXT), 0) or text.rfind(
-            "\n", LONGEST_TEXT // 2, LONGEST_TEXT
-        )
-        at = at if at > 0 else LONGEST_TEXT
+        ends = (text.rfind(mark, LONGEST_TEXT // 2, LONGEST_TEXT) for mark in ("\n\n", "\n"))
+        at = next((end for end in ends if end > 0), LONGEST_TEXT)
         parts.append(text[:at])
         text = text[at:].lstrip("\n")
     return [*parts, text] if text else parts

@@ -18,8 +18,13 @@ from tests.small_index import write_index
 from tests.stand_ins.bot_service import BotService
 from tests.stand_ins.openai_service import OpenAIStandIn
 
+LABEL = "Confidential"
+"""Sensitivity label of the plan."""
 PASSAGES = (
-    Passage("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
+    Passage(
+        *("1", "The Standard plan pays 80 % of dental care.", "plan.pdf#page=3", "plan.pdf", "health"),
+        sensitivity=LABEL,
+    ),
     Passage("2", "Dental implants are paid after two years of membership.", "dental.md", "dental.md", "health"),
     Passage("3", "Die Kündigungsfrist beträgt drei Monate.", "Kündigung.md", "Kündigung.md", "work"),
 )

@@ -14,10 +14,10 @@ import pytest
 import pytest_asyncio
 
 from shared.runs.folder_objects import FolderObjects
-from tests.app.conftest import NO_VECTORS, hosted
+from tests.app.conftest import LABEL, NO_VECTORS, hosted
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.runs.aging import age
-from tests.stand_ins.bot_service import BOT, TOKEN, BotService, Message, citations_of, refusal
+from tests.stand_ins.bot_service import BOT, TOKEN, BotService, Message, citations_of, labels_of, refusal
 from tests.stand_ins.entra import OTHER_TENANT
 from tests.stand_ins.identity_endpoint import IdentityEndpoint
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -85,6 +85,7 @@ async def test_one_turn_for_three_deliveries(
     assert [*first, await post(http, bot, service, activity)] == [(202, None)] * 3
     assert message.activity["text"] == "It pays 80 % [1]."
     assert citations_of(message.activity) == [(1, "plan.pdf#page=3")]
+    assert labels_of(message.activity) == (LABEL, [LABEL])
     assert message.activity["channelData"] == {"feedbackLoop": {"type": "default"}}
     assert [one["value"] for one in message.activity["suggestedActions"]["actions"]] == ["Who pays the rest?"]
     assert message.activity["replyToId"] == activity["id"]

@@ -35,9 +35,9 @@ FILES = ROOT / "tests" / "reading" / "files"
 
 
 async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> None:
-    place.write("a.md", "Root text.")
+    place.write("a.md", "---\ndate: 2025-03-01\n---\nRoot text.")
     place.write("leave/b.txt", "Leave text.")
-    shutil.copy(FILES / "three-pages.pdf", place.docs / "leave")
+    shutil.copy(FILES / "labelled.pdf", place.docs / "leave" / "three-pages.pdf")
     report = await place.ingest()
     assert outcomes(report) == dict.fromkeys(["a.md", "leave/b.txt", "leave/three-pages.pdf"], "indexed")
     assert place.copies() == set(place.index.files)
@@ -45,8 +45,9 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
     assert place.lines.read == ["a.md", "leave/b.txt", "leave/three-pages.pdf"]
     (root,) = place.index.passages("a.md")
     assert (root.content, root.category, root.sourcepage) == ("Root text.", None, "a.md")
+    assert (root.date, root.sensitivity) == ("2025-03-01", "")
     pages = place.index.passages("leave/three-pages.pdf")
-    assert {page.category for page in pages} == {"leave"}
+    assert {(page.category, page.sensitivity) for page in pages} == {("leave", "Vertraulich (ä)")}
     assert {page.sourcepage for page in pages} == {f"leave/three-pages.pdf#page={n}" for n in (1, 2, 3)}
     assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
 

@@ -268,7 +268,7 @@ def test_a_document_has_the_day_that_it_states(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["when a PDF was changed", "one whose properties are none"])
 def test_pages_have_the_day_of_their_document_and_are_read_without_it(kind: str) -> None:
     suffix, data, day = DATED[kind]
-    assert {one.date for one in read_pages(data, suffix)} == {day}
+    assert {one.stated.date for one in read_pages(data, suffix)} == {day}
 
 
 ODD = (

@@ -325,7 +325,7 @@ PARSERS = {
     "workbooks.py",
 }
 ENTRANCES = {
-    *("read_all_pages", "render_pages", "date_of", "losses"),
+    *("read_all_pages", "render_pages", "date_of", "label_of", "losses"),
     *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
     "read_open_document",
 }

@@ -63,6 +63,7 @@ class PassageIndexContract:
             headings=("Benefits", "Glasses"),
             table_head="| a |\n| --- |\n",
             date="2025-03-01",
+            sensitivity="Confidential",
         )
         await self.write(index, "deep/a.md", "1", [full])
         assert await held() == {full.id: full}

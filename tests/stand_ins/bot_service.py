@@ -317,8 +317,22 @@ def card_of(message: Message) -> Any:
 
 def citations_of(activity: dict[str, Any]) -> list[tuple[int, str]]:
     """Number and name of each source that a message names."""
-    (label,) = [one for one in activity["entities"] if one["type"] == "https://schema.org/Message"]
-    return [(one["position"], one["appearance"]["name"]) for one in label.get("citation", [])]
+    return [(one["position"], one["appearance"]["name"]) for one in _about(activity).get("citation", [])]
+
+
+def labels_of(activity: dict[str, Any]) -> tuple[str, list[str]]:
+    """The sensitivity label that Teams shows at a message, and those of its sources."""
+    whole = _about(activity)
+    things = [whole, *(one["appearance"] for one in whole.get("citation", []))]
+    first, *others = [thing.get("usageInfo", {}) for thing in things]
+    assert all(one["@type"] == "CreativeWork" and one["description"] for one in (first, *others) if one)
+    return first.get("name", ""), [one.get("name", "") for one in others]
+
+
+def _about(activity: dict[str, Any]) -> dict[str, Any]:
+    """What a message says of itself: one entity, or Teams refuses it."""
+    (about,) = [one for one in activity["entities"] if one["type"] == "https://schema.org/Message"]
+    return about
 
 
 def _stream_info(activity: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _DELIMITER = "|"
 """Separates the values of `search.in`. Its default is space and comma, which names of groups may contain."""
 
 
-_PLACE = ("name", "title", "headings", "date")
+_PLACE = ("name", "title", "headings", "date", "sensitivity")
 
 
 class IndexFields(msgspec.Struct, frozen=True):
@@ -55,6 +55,8 @@ class IndexFields(msgspec.Struct, frozen=True):
     """First rows of the table in which the text begins, searchable."""
     date: str = "date"
     """Day that the source file states as its own."""
+    sensitivity: str = "sensitivity"
+    """Name of the source file's sensitivity label."""
     left_out: str = "leftOut"
     """What of the source file was not read."""
     fingerprint: str = "fingerprint"
@@ -79,7 +81,7 @@ class IndexFields(msgspec.Struct, frozen=True):
     @property
     def place(self) -> tuple[str, ...]:
         """The fields that say where in its document a passage stands, and what was not read; an index may lack them."""
-        names = self.name, self.title, self.headings, self.table_head, self.date, self.left_out
+        names = self.name, self.title, self.headings, self.table_head, self.date, self.sensitivity, self.left_out
         return tuple(filter(None, names))
 
     @property

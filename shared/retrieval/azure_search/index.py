@@ -201,6 +201,7 @@ class AzureSearchIndex:
             fields.headings: [*passage.headings] or None,
             fields.table_head: passage.table_head or None,
             fields.date: f"{passage.date}T00:00:00Z" if passage.date else None,
+            fields.sensitivity: passage.sensitivity or None,
             fields.left_out: entry.left_out or None,
             fields.oids: [*passage.oids] or None,
             fields.groups: [*passage.groups] or None,

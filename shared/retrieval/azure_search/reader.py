@@ -180,6 +180,7 @@ def passage_of(document: Mapping[str, object], fields: IndexFields, place: int) 
         headings=_texts(document, fields.headings) or tuple(filter(None, [_text(document, fields.headings)])),
         table_head=_text(document, fields.table_head),
         date=day_in(_text(document, fields.date)),
+        sensitivity=_text(document, fields.sensitivity),
     )
 
 

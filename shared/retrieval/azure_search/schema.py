@@ -196,8 +196,8 @@ class ExistingIndex:
 
 
 def _place(fields: IndexFields) -> list[models.SearchField]:
-    """The fields that say where in its document a passage stands, of what day that is, and what was not read of it."""
-    kinds = {fields.date: _TIME, fields.left_out: _STRING}
+    """The fields that say where in its document a passage stands, and what is known of the whole document."""
+    kinds = {fields.date: _TIME, fields.sensitivity: _STRING, fields.left_out: _STRING}
     return [
         _simple(name=name, type=kinds[name])
         if name in kinds

@@ -17,8 +17,15 @@ from shared.errors import Unavailable
 from shared.outbound.sqlite_file import BUSY_MILLISECONDS, SqliteFile, enable_wal
 from shared.retrieval import PassageTerms
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Version of the schema, stored in the file's `user_version`. 0 means that the file has no schema."""
+
+LISTS = ("headings", "oids", "groups")
+"""Columns of passages that are lists, in JSON."""
+COLUMNS = (
+    *("id", "content", "sourcepage", "sourcefile", "title", "table_head", "date", "sensitivity", "category", *LISTS),
+)
+"""Columns of passages, which have the names of their fields."""
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 

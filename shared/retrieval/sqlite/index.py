@@ -144,24 +144,16 @@ def _remove(db: apsw.Connection, sourcefile: str) -> None:
 def _add(db: apsw.Connection, sourcefile: str, passages: Sequence[Passage]) -> list[int]:
     """Add passages, and return their row ids."""
     rows = (
-        (
-            passage.id,
-            passage.content,
-            passage.sourcepage,
-            sourcefile,
-            passage.title,
-            msgspec.json.encode(passage.headings).decode(),
-            passage.table_head,
-            passage.date,
-            passage.category,
-            msgspec.json.encode(passage.oids).decode(),
-            msgspec.json.encode(passage.groups).decode(),
-        )
+        [
+            msgspec.json.encode(value).decode() if name in file.LISTS else value
+            for name in file.COLUMNS
+            for value in (sourcefile if name == "sourcefile" else getattr(passage, name),)
+        ]
         for passage in passages
     )
+    marks = ", ".join("?" for _ in file.COLUMNS)
     added = db.executemany(
-        "INSERT INTO passages (id, content, sourcepage, sourcefile, title, headings, table_head, date, "
-        "category, oids, groups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING rowid",
+        f"INSERT INTO passages ({', '.join(file.COLUMNS)}) VALUES ({marks}) RETURNING rowid",  # noqa: S608 (ours)
         rows,
     )
     return [row[0] for row in added]

@@ -14,7 +14,8 @@ CREATE TABLE passages (
     title TEXT NOT NULL DEFAULT '',
     headings TEXT NOT NULL DEFAULT '[]',
     table_head TEXT NOT NULL DEFAULT '',
-    date TEXT NOT NULL DEFAULT ''
+    date TEXT NOT NULL DEFAULT '',
+    sensitivity TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX passages_by_file ON passages (sourcefile);
 -- The terms of each passage in the form that ranking reads: two bytes a term.
@@ -43,4 +44,4 @@ CREATE TABLE embedding (model TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT
 -- Whose vector each row of `passage_vectors` is: a passage can have several, one for each of its parts.
 CREATE TABLE vector_parts (rowid INTEGER PRIMARY KEY AUTOINCREMENT, passage INTEGER NOT NULL) STRICT;
 CREATE INDEX vector_parts_by_passage ON vector_parts (passage);
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;

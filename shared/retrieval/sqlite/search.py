@@ -14,7 +14,7 @@ from shared.chat_types import Access, Extent, Passage
 from shared.documents.own import PEOPLE
 from shared.retrieval import MOST_READ, SearchQuery, words_in_name
 from shared.retrieval.sqlite import ranking
-from shared.retrieval.sqlite.file import vector_blob
+from shared.retrieval.sqlite.file import COLUMNS, LISTS, vector_blob
 from shared.retrieval.sqlite.ranking import AskedWord
 from shared.words.stop_words import language_of, languages_of, stop_words_in
 from shared.words.terms import MOST_MISSPELT, head_of, one_letter_off
@@ -186,11 +186,11 @@ def load_passages(
 ) -> tuple[Passage, ...]:
     """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM passages "  # noqa: S608 (ours)
+        f"SELECT rowid, {', '.join(COLUMNS)} FROM passages "  # noqa: S608 (ours)
         f"WHERE rowid IN {_LISTED}",
         {"rowids": _json([rowid for rowid, _ in ranking])},
     )
-    found = {row.rowid: row for row in msgspec.convert(rows.fetchall(), list[_Row])}
+    found = {row[0]: row for row in rows}
     return tuple(_passage(found[rowid], score, closeness.get(rowid, ())) for rowid, score in ranking if rowid in found)
 
 
@@ -234,48 +234,19 @@ def passages_of(db: apsw.Connection, document: str, access: Access | None) -> li
     condition, values = _visible(access) if access else ("TRUE", {})
     # A `sourcepage` begins with the escaped path of its file, and only `sourcefile` has an index.
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM passages "  # noqa: S608 (ours)
+        f"SELECT rowid, {', '.join(COLUMNS)} FROM passages "  # noqa: S608 (ours)
         "WHERE sourcefile IN (:document, :file) AND (sourcefile = :document OR sourcepage = :document) "
         f"AND {condition} ORDER BY rowid LIMIT :limit",
         {**values, "document": document, "file": unquote(document.partition("#")[0]), "limit": MOST_READ},
     )
-    return [_passage(row, None) for row in msgspec.convert(rows.fetchall(), list[_Row])]
+    return [_passage(row, None) for row in rows]
 
 
-class _Row(NamedTuple):
-    rowid: int
-    id: str
-    content: str
-    sourcepage: str
-    sourcefile: str
-    title: str
-    headings: str
-    table_head: str
-    date: str
-    category: str | None
-    oids: str
-    groups: str
-
-
-_COLUMNS = ", ".join(_Row._fields)
-
-
-def _passage(row: _Row, score: float | None, closeness: Sequence[float] = ()) -> Passage:
-    return Passage(
-        id=row.id,
-        content=row.content,
-        sourcepage=row.sourcepage,
-        sourcefile=row.sourcefile,
-        title=row.title,
-        headings=msgspec.json.decode(row.headings, type=tuple[str, ...]),
-        table_head=row.table_head,
-        date=row.date,
-        category=row.category,
-        oids=msgspec.json.decode(row.oids, type=tuple[str, ...]),
-        groups=msgspec.json.decode(row.groups, type=tuple[str, ...]),
-        score=score,
-        closeness=tuple(closeness),
-    )
+def _passage(row: Sequence[object], score: float | None, closeness: Sequence[float] = ()) -> Passage:
+    """Make a passage of its row id and columns."""
+    values = dict(zip(COLUMNS, row[1:], strict=True))
+    lists = {name: msgspec.json.decode(str(values[name])) for name in LISTS}
+    return msgspec.convert({**values, **lists, "score": score, "closeness": closeness}, Passage)
 
 
 def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:

@@ -34,6 +34,7 @@ def to_passage(document: Mapping[str, Json]) -> Passage:
         headings=strings("headings"),
         table_head=str(document.get("tableHead") or ""),
         date=str(document.get("date") or "").removesuffix("T00:00:00Z"),
+        sensitivity=str(document.get("sensitivity") or ""),
     )
 
 
@@ -87,6 +88,7 @@ async def test_the_index_is_made_as_the_demo_makes_it_with_a_fingerprint(
         "headings": ("Collection(Edm.String)", True, ["searchable"]),
         "tableHead": ("Edm.String", True, ["searchable"]),
         "date": ("Edm.DateTimeOffset", True, []),
+        "sensitivity": ("Edm.String", True, []),
         "leftOut": ("Edm.String", True, []),
         "fingerprint": ("Edm.String", True, ["filterable", "sortable"]),
         "embedding": ("Collection(Edm.Single)", False, ["searchable"]),
@@ -167,13 +169,14 @@ async def test_an_existing_index_is_written_to_and_not_changed(service: AISearch
     assert len(service.bodies("definition")) == 1
 
 
-PLACE = ("name", "title", "headings", "tableHead", "date", "leftOut")
+PLACE = ("name", "title", "headings", "tableHead", "date", "sensitivity", "leftOut")
 PLACED = Passage(
     *("id", "| Plus | 140 |", "plans/Health_Plus.pdf#page=2", "plans/Health_Plus.pdf"),
     title="Plans of 2026",
     headings=("Plans", "Premiums"),
     table_head="| Plan | Euros |\n| --- | --- |\n",
     date="2025-03-01",
+    sensitivity="Confidential",
 )
 
 
@@ -197,6 +200,7 @@ async def test_an_index_that_this_app_made_gets_the_fields_it_lacks(
         ["Plans", "Premiums"],
         PLACED.table_head,
         "2025-03-01T00:00:00Z",
+        "Confidential",
         "hidden sheet Pay",
     ]
     assert "old" in service.index.documents

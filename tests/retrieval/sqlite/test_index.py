@@ -121,7 +121,7 @@ async def test_vectors_without_the_name_of_their_model_are_refused(path: Path) -
         await index.replace(FileEntry("a.md", "1", [passage("a1", "Glasses.")], [[1.0]]))
 
 
-@pytest.mark.parametrize(("version", "age"), [(7, "another"), (99, "a newer")])
+@pytest.mark.parametrize(("version", "age"), [(8, "another"), (99, "a newer")])
 async def test_an_index_of_another_version_is_left_alone(
     index: SqliteIndex, path: Path, version: int, age: str
 ) -> None:
