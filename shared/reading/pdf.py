@@ -204,6 +204,9 @@ def _runs(text_page: PdfTextPage) -> Iterator[list[tuple[int, int]]]:
         elif code == _UNREADABLE or raw.FPDFText_HasUnicodeMapError(text_page, index) == 1:
             run.append((index, _UNREADABLE))
         elif code not in (ord("\r"), ord("\n")):
+            if run and chr(code).isdigit() and chr(run[-1][1]).isdigit():
+                (_, low, right, high), (left, *_) = (text_page.get_charbox(at) for at in (run[-1][0], index))
+                run += [(index, 0)] * (left - right > high - low)  # far apart, and PDFium reports no space
             run.append((index, code))
             continue
         yield run
@@ -219,6 +222,7 @@ def _words(run: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 
 def _word(text_page: PdfTextPage, characters: list[tuple[int, int]], place: _Place) -> Word:
     units = chr(characters[0][1]) + "".join(_with_mark(text_page, *pair) for pair in pairwise(characters))
+    units = re.sub(r"[\^_](?=\d{4})", "", units)  # so many digits are in a smaller font only
     first, last = (text_page.get_charbox(index, loose=True) for index in (characters[0][0], characters[-1][0]))
     corners = [place(x, y) for box in (first, last) for x, y in (box[:2], box[2:])]
     return Word(

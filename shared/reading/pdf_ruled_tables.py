@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from copy import replace
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 
 from shared.reading import pdf_words
 from shared.reading.pdf_figures import is_figure, joined_text, without_columns_of_signs
@@ -58,9 +58,8 @@ def _with_inner_columns(grid: Grid, words: Sequence[Word]) -> Grid:
         lines = pdf_words.text_lines(own)
         parts = [pdf_words.pieces_of(line.words, 0) for line in lines if left <= line.left and line.right <= right]
         if len(parts) >= pdf_words.FEWEST_ROWS and sum(len(pieces) > 1 for pieces in parts) >= _MOST * len(parts):
-            columns += [
-                edge for _, edge in pdf_words.white_columns([piece for pieces in parts for piece in pieces], len(parts))
-            ]
+            white = pdf_words.white_columns([piece for pieces in parts for piece in pieces], len(parts))
+            columns += [sum(edges) / 2 for edges in white]
     columns.sort()
     first = [bisect_right(grid.columns, column) - 1 for column in columns[:-1]]
     return Grid(tuple(columns), grid.rows, tuple(tuple(row[column] for column in first) for row in grid.cells))
@@ -77,10 +76,7 @@ def _place_of(grid: Grid, word: Word) -> tuple[int, int] | None:
 
 def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table | None:
     """The table of a grid with these words by row and column; None if it holds too little to be a table."""
-    cell_of, rows_with_text, columns_with_text = _filled(grid, places)
-    words: dict[int, list[Word]] = {}
-    for (row, column), found in places.items():
-        words.setdefault(cell_of[row][column], []).extend(found)
+    cell_of, words, rows_with_text, columns_with_text = _filled(grid, places)
     if len(columns_with_text) < 2 or len(rows_with_text) < 2 or len(words) < 4:
         return None
     lines = {cell: pdf_words.text_lines(found) for cell, found in words.items()}
@@ -91,14 +87,18 @@ def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table
     texts = {cell: [piece for one in cell for piece in lines.get(one, ())] for row in kept for cell in row}
     rows: list[tuple[str, ...]] = []
     boxes: list[Word] = []
+    whole = 0  # rows before the first that is several
     for number, cells in enumerate(kept):
         row = rows_with_text[number]
-        for part in _parts(cells, texts, is_sure=len(kept) <= pdf_words.FEWEST_ROWS):
+        if number and not any(texts[cell] for cell in {*cells} - {*kept[number - 1]}):
+            continue  # all is in the row above
+        parts = _parts(cells, texts, is_sure=len(kept) <= pdf_words.FEWEST_ROWS)
+        whole += len(parts) == 1 and whole == number
+        for part in parts:
             shown = (_is_shown(kept, number, column, part.get(cell, "")) for column, cell in enumerate(cells))
             rows.append(tuple(part.get(cell, "") if show else "" for cell, show in zip(cells, shown, strict=True)))
             boxes.append(Word("", grid.columns[0], grid.columns[-1], grid.rows[row + 1], grid.rows[row]))
-    if len(rows) == len(kept):
-        rows, boxes = _with_one_head(kept, rows, boxes)
+    rows, boxes = _with_one_head(kept[:whole], rows, boxes)
     edges = [(grid.columns[column], grid.columns[column + 1]) for column in columns_with_text]
     return Table(tuple(rows), tuple(boxes), tuple((edges[one.start][0], edges[one.stop - 1][1]) for one in columns))
 
@@ -107,16 +107,18 @@ def _with_one_head(
     cells: Sequence[Sequence[_Cell]], rows: list[tuple[str, ...]], boxes: list[Word]
 ) -> tuple[list[tuple[str, ...]], list[Word]]:
     """Join the rows of a head whose merged cells show that it has several; a Markdown table has one."""
-    depth = 1
-    while depth < _DEEPEST_HEAD and depth < len(rows) - 1 and _heads(cells[depth - 1], cells[depth]):
+    first = sum(1 for _ in takewhile(lambda row: len(set(row)) == 1, cells))  # below titles
+    depth = first + 1
+    while depth < min(first + _DEEPEST_HEAD, len(cells), len(rows) - 1) and _heads(cells[depth - 1], cells[depth]):
         if any(map(is_figure, rows[depth])):
             break
         depth += 1
-    if depth == 1:
+    if depth <= first + 1:
         return rows, boxes
-    head = tuple(" ".join(dict.fromkeys(text for text in texts if text)) for texts in zip(*rows[:depth], strict=True))
-    box = replace(boxes[0], bottom=boxes[depth - 1].bottom)
-    return [head, *rows[depth:]], [box, *boxes[depth:]]
+    heads = zip(*rows[first:depth], strict=True)
+    head = tuple(" ".join(dict.fromkeys(text for text in texts if text)) for texts in heads)
+    box = replace(boxes[first], bottom=boxes[depth - 1].bottom)
+    return [*rows[:first], head, *rows[depth:]], [*boxes[:first], box, *boxes[depth:]]
 
 
 def _heads(above: Sequence[_Cell], below: Sequence[_Cell]) -> bool:
@@ -127,37 +129,46 @@ def _heads(above: Sequence[_Cell], below: Sequence[_Cell]) -> bool:
     )
 
 
-def _filled(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> tuple[list[list[int]], list[int], list[int]]:
-    """Return the cells of a grid, split where one has several texts side by side, and the rows and columns with text.
+def _filled(
+    grid: Grid, places: dict[tuple[int, int], list[Word]]
+) -> tuple[list[list[int]], dict[int, list[Word]], list[int], list[int]]:
+    """Return the cells of a grid, split where one has several texts side by side, with their words; rows and columns.
 
-    Frames and double lines make rows and columns without any text of their own.
+    Frames and double lines make rows and columns without any text of their own, which are left out.
     """
     cell_of = [list(row) for row in grid.cells]
     members: dict[int, list[tuple[int, int]]] = {}
     for row, cells in enumerate(grid.cells):
         for column, cell in enumerate(cells):
             members.setdefault(cell, []).append((row, column))
+    words: dict[int, list[Word]] = {}
     rows: set[int] = set()
     columns: set[int] = set()
     for cell in {cell_of[row][column] for row, column in places}:
         own = [place for place in members[cell] if place in places]
         fullest = max(own, key=lambda place: len(places[place]))
         rows.add(fullest[0])
-        if _is_parted([word for place in own for word in places[place]], own):
+        found = [word for place in own for word in places[place]]
+        if parts := _parted(found, own):
             for row, column in members[cell]:
                 cell_of[row][column] = -1 - column - len(grid.columns) * cell
-            columns |= {column for _, column in own}
+            for part in parts:
+                column = bisect_right(grid.columns[1:-1], (part.left + part.right) / 2)
+                columns.add(column)
+                words.setdefault(-1 - column - len(grid.columns) * cell, []).extend(part.words)
         else:
             columns.add(fullest[1])
-    return cell_of, sorted(rows), sorted(columns)
+            words[cell] = found
+    return cell_of, words, sorted(rows), sorted(columns)
 
 
-def _is_parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> bool:
-    """Whether the words of a cell that no line parts are several texts side by side."""
+def _parted(words: Sequence[Word], places: Sequence[tuple[int, int]]) -> list[Piece]:
+    """The texts that are side by side in a cell that no line parts; none if it is one text."""
     if len({column for _, column in places}) == 1:
-        return False
-    lines = pdf_words.text_lines(words)
-    return sum(len(pdf_words.pieces_of(line.words, 0)) > 1 for line in lines) * 2 > len(lines)
+        return []
+    lines = [pdf_words.pieces_of(line.words, is_tight=True) for line in pdf_words.text_lines(words)]
+    is_parted = sum(len(pieces) > 1 for pieces in lines) * 3 >= len(lines)
+    return [*chain.from_iterable(lines)] if is_parted else []
 
 
 def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str) -> bool:
@@ -172,32 +183,53 @@ def _is_shown(rows: Sequence[Sequence[_Cell]], row: int, column: int, text: str)
 def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, is_sure: bool) -> list[dict[_Cell, str]]:
     """The rows in one row of a grid, whose lines are side by side: a line may be ruled below every few rows only.
 
-    It is sure where only the columns are ruled. Elsewhere a column of figures, one a line, shows it.
+    It is sure where only the columns are ruled. Elsewhere columns of values, one a line, or labels show it.
     """
     lines = {cell: texts.get(cell, []) for cell in cells}
-    starts = _row_starts([pieces for pieces in lines.values() if pieces])
-    full = [pieces for pieces in lines.values() if len(pieces) == len(starts)]
-    has_figures = any(all(is_figure(piece.text) for piece in pieces) for pieces in full)
-    if len(starts) < pdf_words.FEWEST_ROWS or not (is_sure or has_figures):
+    columns = [pieces for pieces in lines.values() if pieces]
+    starts = _row_starts(columns, is_sure=is_sure)
+    if len(starts) < 2:
         return [{cell: joined_text(piece.text for piece in pieces) for cell, pieces in lines.items()}]
-    parts: list[dict[_Cell, str]] = [{} for _ in starts]
+    parts: list[dict[_Cell, str]] = [{} for _ in range(len(starts) + 1)]
     for cell, pieces in lines.items():
-        for piece in pieces:
-            number = max(
-                0, sum(pdf_words.middle(piece) <= pdf_words.middle(start) + piece.height / 3 for start in starts) - 1
-            )
-            parts[number][cell] = f"{parts[number].get(cell, '')} {piece.text}".strip()
-    return parts
+        numbers = [
+            sum(pdf_words.middle(piece) <= pdf_words.middle(start) + piece.height / 3 for start in starts)
+            for piece in pieces
+        ]
+        for place, (piece, number) in enumerate(zip(pieces, numbers, strict=True)):
+            below = pieces[place + 1] if pieces is columns[0] and number + 1 in numbers[place + 1 : place + 2] else None
+            is_first_line = below and below.text[0].islower() and not pdf_words.side_by_side(piece, starts[number - 1])
+            is_near = not number and pdf_words.middle(piece) - pdf_words.middle(starts[0]) < piece.height * 2 / 3
+            part = parts[number + bool(is_first_line or is_near)]
+            part[cell] = f"{part.get(cell, '')} {piece.text}".strip()
+    return [part for part in parts if part]
 
 
-def _row_starts(columns: list[list[Piece]]) -> list[Piece]:
-    """Lines that have others beside them in at least half of the columns; none where the cells are long text."""
+def _is_value(text: str) -> bool:
+    """Whether a text has digits and no letters: figures, their ranges, dates."""
+    return any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
+
+
+def _row_starts(columns: Sequence[Sequence[Piece]], *, is_sure: bool) -> list[Piece]:
+    """Lines with others beside them in at least half of the columns; of long text, those of labels that are apart."""
     pieces = [piece for column in columns for piece in column]
-    if len(columns) < 2 or sum(len(piece.words) for piece in pieces) > 4 * len(pieces):
-        return []
-    fullest = max(columns, key=len)
-    return [
-        piece
-        for piece in fullest
-        if 2 * sum(any(pdf_words.side_by_side(piece, other) for other in column) for column in columns) > len(columns)
-    ]
+    words = sum(any(map(str.isalnum, word.text)) for piece in pieces for word in piece.words)
+    labels = _starts(columns[0], columns) if len(columns) > 1 else []
+    if labels and words <= 4 * len(pieces):
+        starts = max((_starts(column, columns) for column in sorted(columns, key=len)[-3:]), key=len)
+        full = [column for column in columns if len(column) == len(starts)]
+        of_values = sum(2 * sum(_is_value(piece.text) for piece in column) > len(column) for column in full)
+        if of_values > (len(starts) < pdf_words.FEWEST_ROWS):
+            return starts
+        if is_sure and len(labels) >= pdf_words.FEWEST_ROWS:
+            return labels
+    is_long = any(len(column) > len(labels) for column in columns)
+    is_apart = all(above.bottom - below.top > below.height / 2 for above, below in pairwise(labels))
+    return labels if is_long and is_apart else []
+
+
+def _starts(column: Sequence[Piece], columns: Sequence[Sequence[Piece]]) -> list[Piece]:
+    def is_start(piece: Piece) -> bool:
+        return 2 * sum(any(pdf_words.side_by_side(piece, one) for one in other) for other in columns) > len(columns)
+
+    return [*filter(is_start, column)]

@@ -5,12 +5,13 @@ each: so every row and every column is complete.
 """
 
 import ctypes
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from pypdfium2 import PdfPage, raw
+from pypdfium2 import PdfMatrix, PdfPage, raw
 
 MAX_RULES = 400
 """Maximum ruling lines of one direction on a page; drawings and maps have more."""
@@ -29,11 +30,8 @@ _STRAIGHT = 1.0
 _THICKEST = 3.0
 """Points of the thickest ruling line; a thicker one is an area, whose edges may be lines."""
 
-type _Matrix = tuple[float, float, float, float, float, float]
 type _Color = tuple[int, int, int] | None
 type _Points = list[tuple[float, float]]
-
-_IDENTITY: _Matrix = (1, 0, 0, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +105,15 @@ def _visible(edges: Sequence[tuple[bool, Rule, _Color]]) -> Iterator[tuple[bool,
 
 def _paths(page: PdfPage) -> Iterator[tuple[_Points, _Color]]:
     """The straight parts of all visible paths, each with its colour if it is an area without a line around it."""
-    count = raw.FPDFPage_CountObjects(page)
-    if count > _MAX_OBJECTS:
+    if raw.FPDFPage_CountObjects(page) > _MAX_OBJECTS:
         return
-    waiting = [(raw.FPDFPage_GetObject(page, index), _IDENTITY, 0) for index in range(count)]
-    seen = 0
-    while waiting and seen < _MAX_OBJECTS:
-        drawn, matrix, depth = waiting.pop()
-        seen += 1
-        kind = raw.FPDFPageObj_GetType(drawn)
-        if kind == raw.FPDF_PAGEOBJ_PATH:
-            color = _color_of(drawn)
-            yield from ((points, color) for points in _parts(drawn, _product(_matrix_of(drawn), matrix)))
-        elif kind == raw.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
-            inner = _product(_matrix_of(drawn), matrix)
-            number = min(raw.FPDFFormObj_CountObjects(drawn), _MAX_OBJECTS)
-            waiting += [(raw.FPDFFormObj_GetObject(drawn, index), inner, depth + 1) for index in range(number)]
+    for drawn in islice(page.get_objects(max_depth=_MAX_DEPTH + 1), _MAX_OBJECTS):
+        if drawn.type == raw.FPDF_PAGEOBJ_PATH:
+            matrix, form = drawn.get_matrix(), drawn.container
+            while form:
+                matrix, form = matrix.multiply(form.get_matrix()), form.container
+            color = _color_of(drawn.raw)
+            yield from ((points, color) for points in _parts(drawn.raw, matrix))
 
 
 def _color_of(path: raw.FPDF_PAGEOBJECT) -> _Color:
@@ -136,20 +127,19 @@ def _color_of(path: raw.FPDF_PAGEOBJECT) -> _Color:
     return (red.value, green.value, blue.value)
 
 
-def _parts(path: raw.FPDF_PAGEOBJECT, matrix: _Matrix) -> Iterator[_Points]:
+def _parts(path: raw.FPDF_PAGEOBJECT, matrix: PdfMatrix) -> Iterator[_Points]:
     """The lines of a path from one move of the pen to the next."""
     filled, stroked = ctypes.c_int(), ctypes.c_int()
     raw.FPDFPath_GetDrawMode(path, filled, stroked)
     if not (filled.value or stroked.value):
         return
-    a, b, c, d, e, f = matrix
     x, y = ctypes.c_float(), ctypes.c_float()
     points: _Points = []
     for index in range(min(raw.FPDFPath_CountSegments(path), _MAX_OBJECTS)):
         segment = raw.FPDFPath_GetPathSegment(path, index)
         kind = raw.FPDFPathSegment_GetType(segment)
         raw.FPDFPathSegment_GetPoint(segment, x, y)
-        point = (a * x.value + c * y.value + e, b * x.value + d * y.value + f)
+        point = matrix.on_point(x.value, y.value)
         if kind != raw.FPDF_SEGMENT_LINETO:
             if len(points) > 1:
                 yield points
@@ -160,19 +150,6 @@ def _parts(path: raw.FPDF_PAGEOBJECT, matrix: _Matrix) -> Iterator[_Points]:
             points.append(points[0])
     if len(points) > 1:
         yield points
-
-
-def _matrix_of(drawn: raw.FPDF_PAGEOBJECT) -> _Matrix:
-    matrix = raw.FS_MATRIX()
-    raw.FPDFPageObj_GetMatrix(drawn, matrix)
-    return (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
-
-
-def _product(inner: _Matrix, outer: _Matrix) -> _Matrix:
-    """The matrix that applies `inner` first."""
-    a, b, c, d, e, f = inner
-    g, h, i, j, k, m = outer
-    return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
 
 
 def merged(rules: Iterable[Rule]) -> list[Rule]:
@@ -217,6 +194,7 @@ def grids(horizontal: Sequence[Rule], vertical: Sequence[Rule]) -> list[Grid]:
 
 def _grid(across: Sequence[Rule], down: Sequence[Rule]) -> Grid | None:
     columns = _distinct([*(rule.at for rule in down), *_ends(across)])
+    across = [*across, *_ended(down, across, columns)]
     rows = _distinct([*(rule.at for rule in across), *_ends(down)])[::-1]
     width = len(columns) - 1
     if len(columns) <= 2 or len(rows) <= 2 or width * len(rows) > _MAX_CELLS:
@@ -234,6 +212,15 @@ def _grid(across: Sequence[Rule], down: Sequence[Rule]) -> Grid | None:
     roots = [_root(cell_of, place) for place in range(len(cell_of))]
     cells = tuple(tuple(roots[row * width : (row + 1) * width]) for row in range(len(rows) - 1))
     return Grid(tuple(columns), tuple(rows), cells)
+
+
+def _ended(down: Sequence[Rule], across: Sequence[Rule], columns: Sequence[float]) -> Iterator[Rule]:
+    """The lower edges of cells below which several vertical lines begin, where no line is drawn."""
+    ended = [rule for rule in down if not any(abs(rule.end - other.at) <= 2 * _SNAP for other in across)]
+    for rule in ended:
+        if sum(abs(rule.end - other.end) <= _SNAP for other in ended) > 2:  # one may end anywhere
+            place = bisect_left(columns, rule.at - _SNAP)
+            yield Rule(rule.end, columns[max(place - 1, 0)], columns[min(place + 1, len(columns) - 1)])
 
 
 def _ends(rules: Sequence[Rule]) -> tuple[float, float]:

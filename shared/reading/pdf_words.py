@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import median, median_low
 
 CELL_GAP = 0.65
 """Minimum gap between two cells, in line heights."""
@@ -66,12 +66,14 @@ class Table:
     """Left and right edges of the columns."""
 
 
-def pieces_of(line: Sequence[Word], number: int) -> list[Piece]:
-    """Split a line at the gaps that may separate two cells."""
+def pieces_of(line: Sequence[Word], number: int = 0, *, is_tight: bool = False) -> list[Piece]:
+    """Split a line at the gaps that may separate two cells; `is_tight`: at any that is wider than its spaces."""
     gaps = [max(0.0, after.left - before.right, before.left - after.right) for before, after in pairwise(line)]
     height = max(1.0, median(word.height for word in line))
     spaces = [gap for gap in gaps if gap < CELL_GAP * height]
     widest = max(CELL_GAP * height, _UNLIKE_SPACES * median(spaces) if spaces else 0.0)
+    if is_tight and len(spaces) > 1:
+        widest = min(widest, max(CELL_GAP / 2 * height, _UNLIKE_SPACES * median_low(spaces)))
     cuts = [place for place, gap in enumerate(gaps, start=1) if gap >= widest]
     return [piece_of(line[start:end], number) for start, end in pairwise([0, *cuts, len(line)])]
 

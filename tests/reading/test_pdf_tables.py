@@ -269,3 +269,117 @@ def test_rows_between_two_lines_are_rows_if_a_column_has_a_figure_in_each() -> N
     found = read(pdf(table(rows, [GRID], 10)))
     assert "| Bora 2 | 209 | 12 |" in found
     assert found.count("\n") == 1 + 4 * 3
+
+
+def written(y: float, *texts: tuple[float, str]) -> list[Word]:
+    """A line of words at a height, in letters of 5 by 10 points, with spaces of 3."""
+    words: list[Word] = []
+    for place, cell in texts:
+        left = place
+        for word in cell.split():
+            words.append(Word(word, left, left + 5.0 * len(word), y, y + 10.0))
+            left += 5.0 * len(word) + 3.0
+    return words
+
+
+def frame(
+    left: float, right: float, rows: tuple[float, ...], columns: tuple[float, ...]
+) -> tuple[list[Rule], list[Rule]]:
+    """Lines across at these heights, and lines down at these places."""
+    return [Rule(y, left, right) for y in rows], [Rule(x, min(rows), max(rows)) for x in columns]
+
+
+def rows_in(lines: list[list[Word]], across: list[Rule], down: list[Rule]) -> list[tuple[str, ...]]:
+    return [row for found in find_tables(lines, across, down) if isinstance(found, Table) for row in found.rows]
+
+
+def test_rows_between_two_ruling_lines_are_told_by_ranges_and_dates_and_a_heading_keeps_its_own() -> None:
+    lines = [
+        written(180, (10, "Place"), (110, "Price"), (210, "Seen")),
+        written(160, (10, "Ponds")),
+        *(
+            written(y, (10, name), (110, price), (210, seen))
+            for y, name, price, seen in (
+                (145, "Reeds", "1.35 - 1.42", "04/03/2019"),
+                (130, "Lake", "unq", "05/24/2019"),
+                (115, "Mill", "1.27 - 1.35", "05/28/2019"),
+            )
+        ),
+        written(90, (10, "Woods and")),
+        written(75, (10, "quarries"), (110, "2.85"), (210, "05/30/2019")),
+        written(60, (10, "Beech"), (110, "3.05"), (210, "06/04/2019")),
+    ]
+    assert rows_in(lines, *frame(5, 300, (195, 175, 108, 50), (5, 105, 205, 300))) == [
+        ("Place", "Price", "Seen"),
+        ("Ponds", "", ""),
+        ("Reeds", "1.35 - 1.42", "04/03/2019"),
+        ("Lake", "unq", "05/24/2019"),
+        ("Mill", "1.27 - 1.35", "05/28/2019"),
+        ("Woods and quarries", "2.85", "05/30/2019"),
+        ("Beech", "3.05", "06/04/2019"),
+    ]
+
+
+def test_rows_of_long_text_begin_where_labels_do_that_have_white_space_below() -> None:
+    lines = [
+        written(180, (10, "Bird"), (110, "Remarks"), (310, "Where")),
+        written(160, (10, "Bussard"), (110, "lives in the reeds by the lower"), (310, "lower lake, and at the")),
+        written(148, (110, "lake and is seen best at dawn"), (310, "gate to the quarry")),
+        written(136, (10, "Kranich"), (110, "nests in the quarry, so that the"), (310, "quarry, and at the mill")),
+        written(124, (110, "path is closed in spring"), (310, "by the upper pond")),
+    ]
+    assert rows_in(lines, *frame(5, 460, (195, 175, 120), (5, 105, 305, 460)))[1:] == [
+        (
+            "Bussard",
+            "lives in the reeds by the lower lake and is seen best at dawn",
+            "lower lake, and at the gate to the quarry",
+        ),
+        (
+            "Kranich",
+            "nests in the quarry, so that the path is closed in spring",
+            "quarry, and at the mill by the upper pond",
+        ),
+    ]
+
+
+def test_a_frame_around_rows_is_parted_by_the_columns_of_its_head_and_a_long_line_stays_in_its_column() -> None:
+    head = [written(200, (10, "No."), (110, "Description"), (310, "Amount"))]
+    body = [
+        line
+        for row in range(4)
+        for line in (
+            written(170 - 36 * row, (10, f"D{row}"), (110, "TRAVEL"), (310, f"{row}20.68")),
+            written(158 - 36 * row, (110, "AIRFARE FOR THE WAY TO THE LAKE AND TO THE OLD MILL")),
+        )
+    ]
+    across, down = frame(5, 400, (215, 190), (5, 105, 305, 400))
+    outer, sides = frame(5, 400, (190, 40), (5, 400))
+    assert rows_in([*head, *body], [*across, *outer], [*down, *sides])[1:] == [
+        (f"D{row}", "TRAVEL AIRFARE FOR THE WAY TO THE LAKE AND TO THE OLD MILL", f"{row}20.68") for row in range(4)
+    ]
+
+
+def test_a_head_that_lines_down_part_stands_above_all_of_its_columns() -> None:
+    names = [(10 + 50 * place, name) for place, name in enumerate(("State", *("Hand", "Long", "Any") * 2))]
+    lines = [
+        written(160, (30, "Checks of November")),
+        written(140, (110, "Pawn"), (260, "Sale")),
+        written(125, *names),
+        *(written(105 - 15 * row, *((left, f"{row}{left:.0f}") for left, _ in names)) for row in range(3)),
+    ]
+    across = [Rule(y, 5, 355) for y in (175, 155, 120, 65)]
+    tops = (175, 155, 137, 137, 155, 137, 137, 175)
+    rows = rows_in(lines, across, [Rule(5 + 50 * place, 65, top) for place, top in enumerate(tops)])
+    assert rows[1] == ("State", "Pawn Hand", "Pawn Long", "Pawn Any", "Sale Hand", "Sale Long", "Sale Any")
+
+
+def test_digits_of_a_smaller_font_in_a_number_are_not_raised() -> None:
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=A4)
+    canvas.setFont("Helvetica", 12)
+    canvas.drawString(60, 700, "DHAW")
+    width = canvas.stringWidth("DHAW")
+    canvas.setFont("Helvetica", 8)
+    canvas.drawString(60 + width, 703, "20190001")
+    canvas.save()
+    assert read(file.getvalue()) == "DHAW20190001"
