@@ -61,6 +61,12 @@ class Container:
     async def upload(self, name: str, content: bytes, **metadata: str) -> None:
         await self.blobs.upload_blob(name, content, overwrite=True, metadata=metadata)
 
+    async def worked_off(self) -> None:
+        """Wait until the queue has no event: a host deletes one only after it has logged its success."""
+        async with asyncio.timeout(60):
+            while (await self.queue.get_queue_properties()).approximate_message_count:  # noqa: ASYNC110 (another process)
+                await asyncio.sleep(0.05)
+
     async def given_up(self) -> list[str]:
         try:
             return [message.content for message in await self.poison.peek_messages(32)]
