@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.app.playground.asking import answer, ask, ask_on, box, ended, turn
 from tests.app.test_answers import QUESTION
@@ -27,6 +27,22 @@ paid = cost * 0.8
 ```
 """
 IMPORT = "path => import(document.querySelector('script[src]').src.replace('app.js', path))"
+
+
+async def test_an_answer_is_busy_until_its_text_is_drawn(page: Page, built_in: RunningHost) -> None:
+    is_loaded = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await is_loaded.wait()
+        await route.continue_()
+
+    await page.route("**/chat/answer.js", wait)
+    said = await ask(page, built_in, "hi")  # which is answered at once, without a search
+    await expect(said.get_by_role("button", name="Copy answer")).to_be_visible()
+    await expect(said).to_have_attribute("aria-busy", "true")
+    is_loaded.set()
+    await expect(said).to_have_attribute("aria-busy", "false")
+    await expect(said.locator(".answer")).not_to_be_empty()
 
 
 async def test_an_answer_is_markdown_whose_sources_are_numbered(

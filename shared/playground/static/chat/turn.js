@@ -31,12 +31,13 @@ export function View({ turn }) {
   const running = isRunning(turn);
   const isLast = turns.value.at(-1) === turn;
   const followups = isLast && !running ? turn.followups.value : [];
-  const hasFound = turn.sources.value.length > 0;
-  useEffect(() => void (hasFound && loadAnswer().catch(() => {})), [hasFound]); // the component says where it did not load
+  const isDrawn = useSignal(false);
+  const draws = turn.sources.value.length > 0 || turn.text.value !== "";
+  useEffect(() => void (draws && loadAnswer().catch(() => {}).then(() => (isDrawn.value = true))), [draws]); // the component says where it did not load
   return html`
     <article class=${`turn${selected.value === turn && !isLast ? " selected" : ""}`} aria-label=${t("turn.question", { question: turn.question.slice(0, 80) })}>
       <${Question} turn=${turn} />
-      <div class="reply" role="group" aria-label=${t("turn.answer")} aria-busy=${running}>
+      <div class="reply" role="group" aria-label=${t("turn.answer")} aria-busy=${running || (draws && !isDrawn.value)}>
         ${turn.agents.value.map((agent, index) => html`<${AgentReply} key=${agent.messageId || agent.name} turn=${turn} agent=${agent} index=${index} />`)}
         ${turn.reasoning.value && html`<details class="reasoning"><summary>${t("turn.reasoning")}</summary><p dir="auto">${turn.reasoning}</p></details>`}
         <${CallsBefore} turn=${turn} index=${turn.agents.value.length} />
