@@ -107,5 +107,5 @@ const beginning = (content) => textOf(content)?.replace(/\s+/gu, " ").slice(0, 8
 
 /** @param {{ value: unknown }} props */
 function Json({ value }) {
-  return html`<pre class="json" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`;
+  return html`<pre class="json" dir="ltr" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`;
 }

@@ -16,9 +16,9 @@ export function View() {
   const sent = ["bearer", "api-key"].includes(about.auth_mode) ? [...requestHeaders, ["authorization", "Bearer …"]] : requestHeaders;
   return html`<div class="exchange">
     <details>
-      <summary><code>${method} ${new URL(url).pathname}</code></summary>
+      <summary><code dir="ltr">${method} ${new URL(url).pathname}</code></summary>
       <${Headers} headers=${sent} />
-      <pre tabindex="0" aria-label=${t("wire.body")}>${requestBody.length > LONGEST_BODY ? `${requestBody.slice(0, LONGEST_BODY)} …` : pretty(requestBody)}</pre>
+      <pre tabindex="0" dir="ltr" aria-label=${t("wire.body")}>${requestBody.length > LONGEST_BODY ? `${requestBody.slice(0, LONGEST_BODY)} …` : pretty(requestBody)}</pre>
     </details>
     <details>
       <summary>
@@ -33,5 +33,5 @@ export function View() {
 
 /** @param {{ headers: string[][] }} props */
 function Headers({ headers }) {
-  return html`<dl class="headers">${headers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="headers" dir="ltr">${headers.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }

@@ -49,7 +49,7 @@ export function Records({ records, dropped }) {
       <span role="status" class="quiet">${counted(rows.length, records.length)}${dropped ? `, ${t("wire.dropped", { n: dropped })}` : ""}</span>
     </div>
     <div
-      class="record-list"
+      class="record-list" dir="ltr"
       role="listbox"
       tabindex="0"
       aria-label=${t("wire.recordsOf")}
@@ -75,7 +75,7 @@ export function Records({ records, dropped }) {
       )}
       <div role="presentation" style=${{ height: `${Math.max(0, rows.length - first - DRAWN) * ROW}px` }}></div>
     </div>
-    ${shown && html`<pre class="record-text" tabindex="0" aria-label=${t("wire.chosen")}>${prettyRecord(shown)}</pre>`}
+    ${shown && html`<pre class="record-text" dir="ltr" tabindex="0" aria-label=${t("wire.chosen")}>${prettyRecord(shown)}</pre>`}
   </div>`;
 }
 
