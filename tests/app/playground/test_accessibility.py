@@ -81,6 +81,7 @@ async def test_axe_finds_nothing(
         assert await findings(page, script) == []
         if size == NARROW:
             await page.get_by_role("button", name="Behind the answer").first.click()
+        await expect(page.get_by_role("tab").first).to_be_visible()
         for tab in await page.get_by_role("tab").all():
             await tab.click()
             await expect(tab).to_have_attribute("aria-selected", "true")
