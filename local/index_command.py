@@ -11,11 +11,12 @@ wrong; 130 if interrupted (finished documents stay indexed).
 
 import argparse
 import asyncio
+import fcntl
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, aclosing
+from contextlib import AbstractContextManager, ExitStack, aclosing, suppress
 from copy import replace
 from itertools import chain
 from pathlib import Path
@@ -40,6 +41,7 @@ _NO_CONTAINER = (
     "CONTENT_STORAGE__blobServiceUri or CONTENT_STORAGE; to index a folder, use `make index DOCS=folder`."
 )
 
+_NOT_ALONE = "Another `make index` works on this index at the moment. Wait for its end: both would be in it."
 _BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} files{postfix}, {remaining} left"
 _SECONDS_BETWEEN_LINES = 60
 _SHORT_RUN, _MOST_REPEATED = 20, 100
@@ -65,9 +67,12 @@ def main() -> int:
     try:
         if arguments.sync:
             return asyncio.run(_ingest(None, settings))
-        if arguments.first:
-            return _index_first(arguments.first, settings)
-        return _index(arguments.folder, _list(arguments.folder, settings), settings)
+        with ExitStack() as held:
+            if not _is_alone(settings, held):
+                return 0 if arguments.first else _fail(_NOT_ALONE, 1)
+            if arguments.first:
+                return _index_first(arguments.first, settings)
+            return _index(arguments.folder, _list(arguments.folder, settings), settings)
     except NotConfigured as wrong:
         return _fail(wrong.message, 2)
     except SwitchboardError as fault:
@@ -77,6 +82,18 @@ def main() -> int:
     except BrokenPipeError:  # the reader of the output is gone; let Python flush the rest into nothing
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _is_alone(settings: Settings, held: ExitStack) -> bool:
+    """Whether no other process indexes a folder here; as long as `held` is open, none begins to."""
+    with suppress(OSError):  # a folder that may only be read is told where the index is opened
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        lock = held.enter_context((settings.data_dir / "indexing.lock").open("w"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def _folder(given: str) -> Path:

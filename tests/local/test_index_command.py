@@ -1,6 +1,7 @@
 """The command `python -m local.index_command DOCS`, as a process of its own, with the real index."""
 
 import asyncio
+import fcntl
 import os
 import pty
 import re
@@ -67,6 +68,16 @@ def test_the_samples_are_indexed_once_with_a_line_each(tmp_path: Path) -> None:
     assert second.stdout.splitlines()[-1] == "7 unchanged"
     assert fingerprints(tmp_path) == before
     assert set(before) == {p.relative_to(tmp_path / "content").as_posix() for p in copies(tmp_path)}
+
+
+def test_two_folders_are_not_indexed_at_once(tmp_path: Path) -> None:
+    with (tmp_path / "indexing.lock").open("w") as lock:  # as the first command holds it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = run(tmp_path, SAMPLES)
+        assert (second.returncode, second.stdout) == (1, "")
+        assert second.stderr.startswith("Another `make index` works on this index")
+        assert run(tmp_path, "--first", SAMPLES).returncode == 0
+    assert run(tmp_path, SAMPLES).stdout.splitlines()[-1] == "7 indexed"
 
 
 def copies(data: Path) -> list[Path]:
