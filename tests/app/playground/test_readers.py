@@ -48,6 +48,7 @@ async def test_a_reader_meets_none_of_the_workbenchs_words_and_all_in_their_lang
     root = page.locator("html")
     await expect(root).to_have_attribute("lang", language)
     await expect(root).to_have_attribute("dir", "rtl" if language == "ar" else "ltr")
+    await expect(page.locator("#question")).to_have_css("direction", "rtl" if language == "ar" else "ltr")
     await expect(page.get_by_role("tab")).to_have_count(0)
     await expect(page.locator(".panel")).to_have_count(0)  # the first screen is the question
     openai.reply(ANSWER)

@@ -117,7 +117,7 @@ export function Composer() {
           ref=${box}
           id="question"
           rows="1"
-          dir="auto"
+          dir=${draft.value ? "auto" : undefined}
           aria-label=${t("composer.question")}
           placeholder=${mode.value === "team" ? t("composer.askTeam") : t("composer.question")}
           value=${draft.value}
