@@ -1,4 +1,4 @@
-"""What a person sees in the pages of assistant-ui and CopilotKit, in a browser."""
+"""What a person sees in the pages of assistant-ui, CopilotKit and deep-chat, in a browser."""
 
 import re
 from collections.abc import AsyncGenerator, Callable

@@ -326,10 +326,11 @@ ROWS = (
 )
 
 PAGES = tuple(
-    Row(title, "ag-ui", package, pages.FOLDER, partial(_page, client=client), kind)
-    for title, package, client, kind in (
-        ("assistant-ui, its page", "@assistant-ui/react", pages.ASSISTANT_UI, WITH_LINKS),
-        ("CopilotKit, its page", "@copilotkit/react-core", pages.COPILOTKIT, Kind(links=False, says_it=True)),
+    Row(title, wire, package, pages.FOLDER, partial(_page, client=client), kind)
+    for title, wire, package, client, kind in (
+        ("assistant-ui, its page", "ag-ui", "@assistant-ui/react", pages.ASSISTANT_UI, WITH_LINKS),
+        ("CopilotKit, its page", "ag-ui", "@copilotkit/react-core", pages.COPILOTKIT, Kind(links=False, says_it=True)),
+        ("deep-chat, its page", RESPONSES, "deep-chat", pages.DEEP_CHAT, TEXT_ONLY),
     )
 )
 """Those that a person uses in a browser: `make nightly` runs them."""

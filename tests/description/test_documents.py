@@ -111,6 +111,16 @@ def speaks(body: Mapping[str, Json]) -> str:
 
 
 @DOCUMENTS
+def test_code_that_is_made_of_a_document_compiles(document: dict[str, Any]) -> None:
+    """NSwag reads no number above 64 bits, and makes one member of keys that differ in case only."""
+    for one in walk(document):
+        assert all(-(2**63) <= value < 2**63 for value in one.values() if isinstance(value, int)), one
+        properties = one.get("properties")
+        keys = [name.lower() for name in cast("Mapping[str, Json]", properties)] if isinstance(properties, dict) else []
+        assert len({*keys}) == len(keys), keys
+
+
+@DOCUMENTS
 def test_the_example_of_each_protocol_is_a_request_that_it_reads(document: dict[str, Any]) -> None:
     for name, protocol in PROTOCOLS.items():
         body = read_json_object(encode_json(protocol.example))

@@ -1,4 +1,4 @@
-"""The pages of assistant-ui and CopilotKit in `samples/pages`: built, and used as a person uses them."""
+"""The pages of assistant-ui, CopilotKit and deep-chat in `samples/pages`: built, and used as a person uses them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -18,22 +18,44 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 
 FOLDER = Path(__file__).parent
 PAGES = FOLDER.parents[2] / "samples" / "pages"
-AGENT, RUNTIME = "http://127.0.0.1:7071/api/ag-ui", "http://127.0.0.1:4000/api/copilotkit"
+APP, RUNTIME = "http://127.0.0.1:7071/api", "http://127.0.0.1:4000/api/copilotkit"
 """The addresses in that code."""
 NOTHING = ":not(*)"
 MOUNT = 'import { createRoot } from "react-dom/client";\ncreateRoot(document.getElementById("root")).render(<App />);\n'
 HTML = """<!doctype html><meta charset="utf-8"><title>Page</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="page.css"><div id="root"></div><script type="module" src="page.js"></script>"""
 READ = """([question, number, text, error, source]) => {
-    const asked = document.querySelectorAll(question)[number - 1]
+    const page = document.querySelector("deep-chat")?.shadowRoot ?? document
+    const asked = page.querySelectorAll(question)[number - 1]
     if (!asked) return null
     const follows = (one) => asked.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING
-    const shown = (selector) => [...document.querySelectorAll(selector)].filter(follows)
+    const shown = (selector) => [...page.querySelectorAll(selector)].filter(follows)
     const said = (selector) => shown(selector).map((one) => one.innerText.trim()).join("\\n").trim()
     const all = {text: said(text), error: said(error), sources: shown(source).map((one) => one.href)}
     return all.text || all.error ? all : null
 }"""
 """What is shown below a question; null while there is neither text nor error."""
+
+
+PACED = """(() => {
+    const fetched = window.fetch
+    window.fetch = async (...asked) => {
+        const response = await fetched(...asked)
+        if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response
+        const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+        const decoder = new TextDecoder()
+        const paced = new TransformStream({
+            async transform(bytes, out) {
+                for (const event of decoder.decode(bytes, { stream: true }).split(/(?<=\\n\\n)/)) {
+                    out.enqueue(new TextEncoder().encode(event))
+                    await drawn()
+                }
+            },
+        })
+        return new Response(response.body.pipeThrough(paced), response)
+    }
+})()"""
+"""Gives a page each event of a stream by itself, as those of a model come, and never all in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +78,10 @@ class PageClient:
     """A link to a source."""
     has_runtime: bool = False
     """Whether the page asks CopilotKit's runtime, and not the app."""
+    is_paced: bool = False
+    """Whether it takes a stream that comes in one piece for an empty one, or for a whole one, as it happens."""
+    route: str = "/ag-ui"
+    """What of the app is asked."""
 
 
 ASSISTANT_UI = PageClient(
@@ -74,6 +100,16 @@ COPILOTKIT = PageClient(
     send="[data-testid=copilot-send-button]",
     stop="[data-copilot-running=true] [data-testid=copilot-send-button]",
     has_runtime=True,
+)
+DEEP_CHAT = PageClient(
+    "deep-chat",
+    question=".user-message-text",
+    text=".ai-message-text:not(.error-message-text)",
+    send=".submit-button",
+    stop="#stop-icon",
+    error=".error-message-text",
+    is_paced=True,
+    route="/v1/responses",
 )
 
 
@@ -116,12 +152,14 @@ class Pages:
         """Open a page in front of an app, with these components of other samples beside the chat."""
         files = await self._built(client, *more)
         async with AsyncExitStack() as stack:
-            addresses = {AGENT: f"{url}/ag-ui"}
+            addresses = {APP + client.route: url + client.route}
             if client.has_runtime:
                 agent = await stack.enter_async_context(copilotkit.runtime(f"{url}/ag-ui"))
                 addresses = {RUNTIME: agent.removesuffix("/agent/default/run")}
             server = await stack.enter_async_context(_Served(files, addresses))
             page = await stack.enter_async_context(window(self.browser, ["^logged: "]))
+            if client.is_paced:
+                await page.add_init_script(PACED)
             await page.goto(server.endpoint)
             yield Window(client, page)
 
