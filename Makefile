@@ -28,7 +28,7 @@ help: ## say what each command does
 
 # With HOST=func it runs in Azure Functions Core Tools, where they are installed; else in our own local host.
 run: setup ## serve the app on http://127.0.0.1:7071/api; OPEN=1 opens its page, PORT=7072 moves it, CORS=http://localhost:3000 lets its pages call, ALLOWED_HOSTS=host.docker.internal lets containers call, HOST=func uses Core Tools
-	@$(PYTHON) -m local.index_command --first samples/documents
+	@$(PYTHON) -m local.index_command --first samples/documents $(IF_SOME_FAILED)
 ifneq ($(and $(filter func,$(HOST)),$(shell command -v func)),)
 	@. .venv/bin/activate && func start --port $(or $(PORT),7071) $(if $(CORS),--cors "$(CORS)")
 else
@@ -38,11 +38,14 @@ endif
 	@$(PYTHON) -m local --try "$(QUESTION)" $(if $(OPEN),--open)
 endif
 
+# Code 3: documents failed and others are indexed, so that the command has done what it can.
+IF_SOME_FAILED := || { code=$$?; [ $$code = 3 ] && echo "What failed is named above, each with why; the other documents are indexed." || exit $$code; }
+
 index: setup ## index a folder of documents: make index DOCS=folder; the samples: DOCS=samples
-	@$(PYTHON) -m local.index_command "$(if $(filter samples,$(DOCS)),samples/documents,$(DOCS))"
+	@$(PYTHON) -m local.index_command "$(if $(filter samples,$(DOCS)),samples/documents,$(DOCS))" $(IF_SOME_FAILED)
 
 sync: setup ## index what has changed in the container of documents, and finish what has broken off
-	@$(PYTHON) -m local.index_command --sync
+	@$(PYTHON) -m local.index_command --sync $(IF_SOME_FAILED)
 
 api-key: setup ## make an API key for a caller: make api-key NAME=nightly-report
 	@$(PYTHON) -m local.api_key_command "$$NAME"

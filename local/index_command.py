@@ -5,8 +5,9 @@ uploads and deletions that have broken off. With `--first DOCS` it indexes the f
 only if the built-in index lacks some of its documents and holds no others: so `make run` brings the samples to a fresh
 checkout, continues what was interrupted, and leaves an index of your own alone.
 
-Exit codes: 0 if all went well; 1 if a document failed (the others are indexed); 2 if the command or the settings are
-wrong; 130 if interrupted (finished documents stay indexed).
+Exit codes: 0 if all went well; 3 if documents failed and others are indexed, which `make` takes for success; 1 if all
+failed, or the index cannot be used; 2 if the command or the settings are wrong; 130 if interrupted (finished documents
+stay indexed).
 """
 
 import argparse
@@ -245,7 +246,9 @@ async def _ingest(listing: Iterable[FoundFile | FileReport] | None, settings: Se
     finally:
         await target.aclose()
     _write_line(report.summary() if report.counts or settings.has_container or listing else _NO_CONTAINER)
-    return 1 if report.counts[Outcome.FAILED] else 0
+    if not report.counts[Outcome.FAILED]:
+        return 0
+    return 3 if report.counts[Outcome.INDEXED] or report.counts[Outcome.UNCHANGED] else 1
 
 
 def _write_line(line: str) -> None:

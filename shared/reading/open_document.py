@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from xml.etree.ElementTree import Element
 
 from shared.reading import Page, UnreadableError
+from shared.reading.after_reading import PAGE_NUMBER
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.numbering import Numbering
 from shared.reading.office_parts import equation_text
@@ -79,7 +80,8 @@ class _OpenDocument:
                 if place := _value(properties, "text-position"):
                     self._shifted[name] = not place.startswith(("sub", "-"))
         self._numbering = Numbering()
-        for level in parse_xml(parts.read(_STYLES)).iter() if _STYLES in names else ():
+        self._styles = parse_xml(parts.read(_STYLES)) if _STYLES in names else Element("none")
+        for level in self._styles.iter():
             if local_name(level) == "outline-level-style":
                 number = _count(level, "level")
                 shown = range(max(number - _count(level, "display-levels"), 0), number)
@@ -93,7 +95,7 @@ class _OpenDocument:
         """The pages of the body."""
         kind = local_name(body)
         if kind == "text":
-            yield Page("\n\n".join(self._blocks(body)))
+            yield Page("\n\n".join((*self._blocks(body), *dict.fromkeys(self._running_lines()))))
             return
         is_sheet = kind == "spreadsheet"
         inner = [child for child in body if local_name(child) == ("table" if is_sheet else "page")]
@@ -111,6 +113,13 @@ class _OpenDocument:
             else:
                 yield Page("\n\n".join(self._slide(child)), number)
 
+    def _running_lines(self) -> Iterator[str]:
+        """The headers and footers of the pages of a text, without those that only number the pages."""
+        for line in self._styles.iterfind("{*}master-styles/{*}master-page/*"):
+            kind, text = local_name(line).partition("-")[0], self._plain(line)
+            if kind in ("header", "footer") and not PAGE_NUMBER.fullmatch(text):
+                yield f"{kind.title()}: {text}"
+
     def _slide(self, page: Element) -> Iterator[str]:
         """The texts of a slide: its title, the others from the top down, and its notes."""
         shapes = sorted(page, key=lambda shape: _points(_value(shape, "y")))
@@ -122,7 +131,7 @@ class _OpenDocument:
             if shape not in titles and _value(shape, "class") not in _ON_EACH_SLIDE:
                 yield from self._block(shape)
         for notes in page.iterfind("{*}notes"):
-            shown = (shape for shape in notes if _value(shape, "class") == "notes")
+            shown = (shape for shape in notes if _value(shape, "class") not in _ON_EACH_SLIDE)
             text = "\n".join(chain.from_iterable(map(self._blocks, shown)))
             yield from [f"Notes: {text}"] if text else []
 

@@ -31,10 +31,6 @@ _RUNNING_LINES = {
     PP_PLACEHOLDER.SLIDE_IMAGE,
 }
 """Placeholders that are the same on each slide."""
-_COMMENTS = "/comments"
-"""End of the type of the relation from a slide to comments on it, of old and new versions."""
-_DIAGRAM_DATA = "diagramData"
-"""End of the type of the relation from a slide to the texts of a diagram (SmartArt)."""
 
 
 def read_slides(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
@@ -78,12 +74,13 @@ def _slide_texts(slide: Slide, limits: ReadLimits) -> Iterator[str]:
         if _kind(shape) not in _TITLES | _RUNNING_LINES:
             yield _shape_text(shape, limits)
     for relation in slide.part.rels.values():
-        if relation.reltype.endswith(_DIAGRAM_DATA) and not relation.is_external:
+        if relation.reltype.endswith("/diagramData") and not relation.is_external:
             yield "\n".join(f"- {text}" for text in texts_of(relation.target_part.blob))
-    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and notes.text.strip():
-        yield f"Notes: {notes.text}"
+    noted = _flat(slide.notes_slide.shapes) if slide.has_notes_slide else ()
+    if notes := "\n".join(filter(str.strip, (_text_of(one) for one in noted if _kind(one) not in _RUNNING_LINES))):
+        yield f"Notes: {notes}"
     for relation in slide.part.rels.values():
-        if relation.reltype.endswith(_COMMENTS) and not relation.is_external:
+        if relation.reltype.endswith("/comments") and not relation.is_external:
             yield from (f"Comment: {text}" for _, text in comments_of(relation.target_part.blob))
 
 

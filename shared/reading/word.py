@@ -134,6 +134,8 @@ class _WordDocument:
                 return found if name == "drawing" else [_element("p", _element("r", *found))]
             case "AlternateContent":
                 return next((one for one in child if one.find(f".//{_WORD}t") is not None), child[-1:])
+            case "textpath":
+                return [_element("txbxContent", _element("p", _run(child.get("string", ""))))]
             case "sdt" if is_table:
                 return chain.from_iterable(child.iterfind(f"{_WORD}sdtContent"))
             case "bookmarkStart" if is_table:  # mammoth takes it for a row or a cell

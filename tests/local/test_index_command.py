@@ -126,7 +126,7 @@ def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -
     (docs / "old.doc").write_bytes(b"\xd0\xcf\x11\xe0")
     shutil.copy(FILES / "protected.pdf", docs)
     done = run(tmp_path / "data", docs)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (3, "")
     first, *others = done.stdout.splitlines()
     assert first.startswith("a\\x1b[31m.md: failed: has a name that no link can lead to: with a control character")
     assert others == [
@@ -139,11 +139,22 @@ def test_a_file_that_fails_is_told_at_the_end_by_the_exit_code(tmp_path: Path) -
     ]
     assert set(fingerprints(tmp_path / "data")) == {"good.md", "a\u202e.md"}
     (docs / "good.md").unlink()
+    (docs / "a\u202e.md").unlink()
+    done = run(tmp_path / "data", docs)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "2 removed, 2 skipped, 2 failed")
+    assert "good.md: removed" in done.stdout.splitlines()
+    (docs / "a.md").write_text("Good.")
     (docs / "a\x1b[31m.md").unlink()
     (docs / "protected.pdf").unlink()
     done = run(tmp_path / "data", docs)
     assert done.returncode == 0
-    assert "good.md: removed" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("code", "end", "words"), [(0, 0, ""), (1, 2, "Error 1"), (2, 2, "Error 2"), (3, 0, "named")])
+def test_make_ends_with_an_error_unless_something_was_indexed(code: int, end: int, words: str) -> None:
+    make = ("make", "-s", "-o", "setup", "index", f"PYTHON=sh -c 'exit {code}'", "DOCS=docs")
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, words in done.stdout + done.stderr) == (end, True)
 
 
 def test_what_cannot_be_a_folder_of_documents_is_refused(tmp_path: Path) -> None:
@@ -358,7 +369,7 @@ def test_a_hostile_file_is_its_own_failure_and_the_rest_is_indexed(tmp_path: Pat
     done = subprocess.run(
         command(docs), cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=280
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     failed, *_ = [line for line in done.stdout.splitlines() if line.startswith("b.pdf: failed")]
     assert "takes too" in failed
     assert {"a.md", "c.md"} == set(fingerprints(tmp_path))

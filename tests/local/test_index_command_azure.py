@@ -114,7 +114,7 @@ async def test_a_file_that_the_service_does_not_take_is_told_and_done_the_next_t
 ) -> None:
     service.fail(400, on="write", times=2)  # of both files together, and of the first by itself
     first = await make_index(service, tmp_path, docs)
-    assert first.returncode == 1
+    assert first.returncode == 3
     assert "benefits/vision.md: failed: cannot be indexed now: Azure AI Search does not accept" in first.stdout
     assert first.stdout.splitlines()[-1] == "1 indexed, 1 failed"
     second = await make_index(service, tmp_path, docs)

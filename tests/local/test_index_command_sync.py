@@ -98,7 +98,7 @@ async def test_what_the_service_did_not_take_whole_is_told_and_done_the_next_tim
     await place.upload("b.md", "Text.")
     service.fail(400, on="write")
     code, lines = await place.sync(service.settings)
-    assert (code, lines[2]) == (1, "1 indexed, 1 failed")
+    assert (code, lines[2]) == (3, "1 indexed, 1 failed")
     assert "a.md: failed: cannot be indexed now: Azure AI Search does not accept" in lines[0]
     assert await place.sync(service.settings) == (
         0,

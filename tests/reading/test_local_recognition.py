@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pypdfium2
 import pytest
+import reportlab
 from PIL import Image
+from reportlab.pdfbase.ttfonts import TTFont
 
 from local.models import MAX_SCAN_MEMORY_BYTES, LocalRecognition
 from shared.reading import Page, UnreadableError
@@ -141,3 +144,41 @@ def test_the_models_come_with_the_packages_and_no_network_is_asked() -> None:
         [sys.executable, "-c", _WITHOUT_NETWORK], input=saved(picture(), "PNG"), capture_output=True, check=True
     )
     assert b"Eisvogel" in read.stdout
+
+
+def with_bare_glyphs(*lines: str) -> bytes:
+    """A PDF in an embedded font of which nothing says what letters its glyphs are: people read it, programs cannot."""
+    program = (Path(reportlab.__file__).parent / "fonts/Vera.ttf").read_bytes()
+    font: Any = TTFont("Vera", "Vera.ttf").face
+    used = {letter: font.charToGlyph[ord(letter)] for letter in set("".join(lines))}
+    widths = " ".join(f"{glyph} [{font.charWidths[ord(letter)]:.0f}]" for letter, glyph in used.items())
+    shown = "".join(f"<{''.join(f'{used[letter]:04x}' for letter in line)}> Tj T* " for line in lines)
+    content = f"BT /F1 14 Tf 72 700 Td 24 TL {shown} ET"
+    kind = f"/Subtype /CIDFontType2 /BaseFont /Vera /CIDToGIDMap /Identity /W [{widths}] /FontDescriptor 7 0 R"
+    order = "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >>"
+    box = "/FontBBox [-183 -236 1287 928] /ItalicAngle 0 /Ascent 928 /Descent -236 /CapHeight 729 /StemV 80"
+    objects = (
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 /MediaBox [0 0 595 842] >>",
+        "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        "<< /Type /Font /Subtype /Type0 /BaseFont /Vera /Encoding /Identity-H /DescendantFonts [6 0 R] >>",
+        f"<< /Type /Font {kind} {order} >>",
+        f"<< /Type /FontDescriptor /FontName /Vera /Flags 4 {box} /FontFile2 8 0 R >>",
+        f"<< /Length {len(program)} >>\nstream\n{program.decode('latin-1')}\nendstream",
+    )
+    body = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, 1))
+    return f"%PDF-1.7\n{body}trailer\n<< /Size 9 /Root 1 0 R >>\n%%EOF\n".encode("latin-1")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+async def test_a_page_whose_font_does_not_say_its_letters_is_recognized() -> None:
+    data = with_bare_glyphs("The gate of the harbour opens at nine.", "A boat pays 417 euros a year.")
+    with pytest.raises(UnreadableError, match="no letters that can be read"):
+        await read_document(data, ".pdf", None, sandbox_for_documents())
+    read = await read_document(data, ".pdf", LocalRecognition(), sandbox_for_documents())
+    (page,) = read.pages
+    assert (page.number, read.left_out) == (1, "")
+    assert "The gate of the harbour opens at nine." in page.text
+    assert "A boat pays 417 euros a year." in page.text

@@ -62,6 +62,9 @@ def presentation() -> bytes:
     for row, texts in enumerate((("Drink", "Price | €"), ("Green", "0.50"), ("Black", "0.40"))):
         for column, text in enumerate(texts):
             table.cell(row, column).text = text
+    beside = second.shapes.add_textbox(0, 9 * EMU, EMU, EMU)
+    beside.text_frame.text = "Beside them"
+    next(first.notes_slide.element.iter("{*}spTree")).append(beside.element)
     hidden = made.slides.add_slide(made.slide_layouts[5])
     hidden.shapes.title.text_frame.text = "Hidden"
     hidden.element.set("show", "0")
@@ -76,7 +79,7 @@ def presentation() -> bytes:
 def test_a_presentation_has_a_page_for_each_slide_that_is_shown() -> None:
     first, second, last = read_pages(presentation(), ".pptx")
     assert (first.number, second.number, last.number) == (1, 2, 4)
-    assert first.text == "# Tea kitchen\n\n- Tea is free.\n  - Mate too.\n\nNotes: Say hello first."
+    assert first.text == "# Tea kitchen\n\n- Tea is free.\n  - Mate too.\n\nNotes: Say hello first.\nBeside them"
     assert second.text == (
         "above\n\nbetween\n\nbelow\n\nIn a group\n\n"
         "| Drink | Price \\| € |\n| --- | --- |\n| Green | 0.50 |\n| Black | 0.40 |"

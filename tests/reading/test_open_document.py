@@ -28,7 +28,10 @@ TEXT = (
 STYLES = (
     '<style:styles xmlns:style="s" xmlns:text="t"><text:outline-level-style text:level="1" style:num-format="I"/>'
     '<text:outline-level-style text:level="2" style:num-format="1" style:num-suffix=")" text:display-levels="2"/>'
-    "</style:styles>"
+    "<master-styles><master-page><style:header><text:p>Harbour Office</text:p></style:header><style:footer>"
+    "<text:p>Page "
+    "<text:page-number>2</text:page-number></text:p></style:footer></master-page><master-page><style:header-left>"
+    "<text:p>Harbour Office</text:p></style:header-left></master-page></master-styles></style:styles>"
 )
 MATH = (
     '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow>'
@@ -61,7 +64,8 @@ def test_a_text_has_its_numbers_notes_comments_equations_and_charts() -> None:
     assert page.text == (
         "# Rules\n\n# I Leave\n\n## I.1) Annual leave\n\n## I.2) Parental\n\n"
         "Ask the office (Comment, Anna: Which?)  (In Berlin): (a+1)/(√(b))\n\n- One\n  - Deep\n- Two\n\n"
-        "Sales\n\nBy year\n\n|  | 2025 |\n| --- | --- |\n| East | 19.2 |"
+        "Sales\n\nBy year\n\n|  | 2025 |\n| --- | --- |\n| East | 19.2 |\n\n"
+        "Header: Harbour Office"
     )
 
 
@@ -117,6 +121,8 @@ SLIDES = (
     '<draw:frame svg:y="20cm" presentation:class="footer"><draw:text-box><text:p>Tea & Sons</text:p></draw:text-box>'
     "</draw:frame><office:annotation><text:p>Shorter?</text:p></office:annotation><presentation:notes>"
     '<draw:frame presentation:class="notes"><draw:text-box><text:p>Say hello.</text:p></draw:text-box></draw:frame>'
+    "<draw:frame><draw:text-box><text:p>Beside them</text:p></draw:text-box></draw:frame>"
+    '<draw:frame presentation:class="page-number"><draw:text-box><text:p>1</text:p></draw:text-box></draw:frame>'
     '</presentation:notes></draw:page><draw:page draw:style-name="gone"><draw:frame/></draw:page>'
 ).replace("&", "&amp;")
 
@@ -124,7 +130,7 @@ SLIDES = (
 def test_a_presentation_has_a_page_for_each_slide_with_its_notes_and_comments() -> None:
     data = open_document(f"{HIDDEN}<office:body><office:presentation>{SLIDES}</office:presentation></office:body>")
     assert read_all_pages(data, ".odp") == [
-        Page("# Tea\n\nComment: Shorter?\n\nAbove\n\nBelow\n\nNotes: Say hello.", 1),
+        Page("# Tea\n\nComment: Shorter?\n\nAbove\n\nBelow\n\nNotes: Say hello.\nBeside them", 1),
         Page("", 2, left_out=("hidden slides",)),
     ]
 

@@ -352,3 +352,8 @@ def test_what_is_drawn_on_a_sheet_is_read() -> None:
     book.close()
     text = read_pages(file.getvalue(), ".xlsx")[0].text
     assert "\n\nApproved on 3 March\n\nFleet\n\nYear of launch\n\n|  | Boats |" in text
+
+
+def test_the_text_of_wordart_is_text() -> None:
+    art = '<w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textpath string="Open day"/></v:shape></w:pict>'
+    assert read_pages(docx(p(r("Before ") + f"<w:r>{art}</w:r>")), ".docx")[0].text.split() == ["Before", "Open", "day"]

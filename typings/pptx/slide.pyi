@@ -22,6 +22,9 @@ class _Relation:
 class _Element(Element): ...
 
 class NotesSlide:
+    element: _Element
+    @property
+    def shapes(self) -> Shapes: ...
     @property
     def notes_text_frame(self) -> TextFrame | None: ...
 

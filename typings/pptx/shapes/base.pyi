@@ -1,3 +1,5 @@
+from xml.etree.ElementTree import Element
+
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.text.text import TextFrame
 
@@ -5,6 +7,7 @@ class _PlaceholderFormat:
     type: PP_PLACEHOLDER
 
 class BaseShape:
+    element: Element
     top: int | None
     left: int | None
     is_placeholder: bool
