@@ -58,12 +58,17 @@ def stop_words_in(found: Iterable[str]) -> Counter[str]:
     return Counter(chain.from_iterable(map(_languages_with, found)))
 
 
+def is_abbreviation(word: str, text: str) -> bool:
+    """Whether a word is in capital letters where its text is not, or is alone: `MIT` is no stop word, as `mit` is."""
+    return len(word) > 1 and word.isupper() and not (text.isupper() and " " in text.strip())
+
+
 def languages_of(text: str, among: Collection[str] = STOP_WORDS.keys()) -> list[str]:
     """Detect the language of a text, `among` some, by the stop words in it; empty if there are none.
 
     It is the one with the most of them, or several that have equally many, those with more speakers first.
     """
-    found = stop_words_in(words(text))
+    found = stop_words_in(word for word in words(text) if not is_abbreviation(word, text))
     most = max((found[language] for language in among), default=0)
     return [language for language in STOP_WORDS if language in among and found[language] == most > 0]
 

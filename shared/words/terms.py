@@ -40,6 +40,8 @@ _ELISION = re.compile(r"[^\W\d_]{1,6}['’](?=\w{3})")
 """French and Italian words that are shortened before another, as in `l'élève` and `dell'articolo`."""
 _IN_NAMES = re.compile(r"[_\u200c]|(?<=\w)\.(?:csv|docx|html?|md|od[pst]|pdf|pptx|txt|xlsx)\b", re.IGNORECASE)
 """What separates the words in the name of a file, and its suffix."""
+_SECTION = re.compile(r"§+\s?(\d{1,4}[a-z]?)\b")
+"""A section with its number, which are one word: `7` alone is everywhere."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # iteration marks, Hiragana, Katakana
@@ -239,7 +241,7 @@ class _Kind(Enum):
     LAST = auto()
     """The second character of the last such pair in a row."""
     ALONE = auto()
-    """A character of such a script with no other beside it."""
+    """A character of such a script with no other beside it, or a section."""
 
 
 def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
@@ -247,7 +249,8 @@ def _segments(text: str) -> Iterator[tuple[str, _Kind]]:
 
     The words of a file's name are words, as in `Health_Plus.pdf`: a question that names it asks for them.
     """
-    text = _IN_NAMES.sub(" ", text)
+    yield from ((f"§{number}", _Kind.ALONE) for number in _SECTION.findall(text))
+    text = _IN_NAMES.sub(" ", _SECTION.sub(" ", text))
     if not (_UNSPACED.search(text) or _JOINED.search(text)):  # most texts, in half the time
         yield from ((word, _Kind.WORD) for word in words(text))
         return

@@ -15,22 +15,27 @@ from uuid import uuid4
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
 from shared.chat_models.extractive import questions
 from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, MOST_STATEMENTS, Quote, best_quotes, written
-from shared.chat_models.extractive.relevance import ENOUGH, WHOLE, is_duplicate, read_sources, read_statement, scored
+from shared.chat_models.extractive.relevance import (
+    ALMOST,
+    ENOUGH,
+    WHOLE,
+    is_duplicate,
+    read_sources,
+    read_statement,
+    scored,
+    subject_words,
+)
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
-from shared.words.stop_words import likely_language
+from shared.words.stop_words import LIGHT, likely_language
 
 MODEL = "extractive"
 
-_NEAR = 0.4
+_NEAR = 0.2
 """Relevance from which a statement is shown as the nearest one."""
-_NEARLY = 0.7
-"""Relevance from which a statement is shown as the nearest one to a part of the question."""
-_PARTLY = 0.5
-"""Share of a question that the nearest passage has, so that it is not introduced as what says nothing of it."""
 _MOST_ADDED_STATEMENTS = 2
 """Maximum number of statements in an answer that adds to those of other agents."""
 _MOST_TITLES = 6
@@ -49,7 +54,7 @@ class ExtractiveModel:
 
     async def room(self) -> Room:
         """See `ChatModel.room`."""
-        return Room(2_000)
+        return Room(4_000)
 
     async def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """Yield `CompletionStarted`, then the answer word by word or a call of a search tool, then `ModelFinished`.
@@ -98,7 +103,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"
     asked = _user_questions(request)
     files = [file for message in request.messages for file in message.files]
-    passages = (*request.sources, *(Passage(file.name, file.text, file.name, file.name) for file in files))
+    passages = (*request.sources, *(Passage(file.name, file.text, file.name, "") for file in files))
     sample = "\n".join(passage.content for passage in passages)
     language = reply_language(reversed(asked), request.language, accept_language, sample)
     note = f" {SAYINGS[language].only_quotes_files}" if files else ""
@@ -106,10 +111,16 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return _without_statements(request, language, None, note)
     note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
     statements = read_sources(passages)
-    relevant = scored(questions.standalone_query(asked), statements, request.rarities)
+    query = questions.standalone_query(asked)
+    before = subject_words(query).keys() - subject_words(request.question).keys()
+    relevant = scored(query, statements, request.rarities, LIGHT | before)
     own, foreign = told_language(request.question), told_language(sample)
     is_known = not (own and foreign and own != foreign) or any(passage.closeness for passage in passages)
-    quotes = _quotes(request, asked, relevant, said) if is_known else []
+    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
+    quotes = best_quotes(relevant, said, most) if is_known else []
+    if before and is_known and not quotes:
+        relevant = scored(request.question, statements, request.rarities)
+        quotes = best_quotes(relevant, said, most)
     text, kind = written(quotes), "answer"
     if is_known and (names := questions.documents_mentioning(request.question, relevant)):
         return names, "answer"
@@ -122,24 +133,11 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
             return _without_statements(request, language, "nothing", note, said=said)
         foreign = told_language(passages[quotes[0][0].source].content)
         name = f" ({SAYINGS[foreign].name})" if own and foreign and own != foreign else ""
-        unsaid = "" if quotes[0][0].share >= _PARTLY else SAYINGS[language].unsaid
+        unsaid = "" if quotes[0][0].share >= ALMOST else SAYINGS[language].unsaid
         text, kind = f"{unsaid}{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
     if request.want_followups:
         text += questions.followups(relevant, [one for quote in quotes for one in quote], asked, language)
     return text, kind
-
-
-def _quotes(
-    request: ModelRequest, asked: Sequence[str], relevant: Sequence[Statement], said: Sequence[Statement]
-) -> list[Quote]:
-    """Choose what answers the question; where it goes on from the last answer, not only what that has already."""
-    quotes = best_quotes(relevant, said, _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS)
-    answer = next((one.content for one in reversed(request.messages) if one.role is Role.ASSISTANT), "")
-    is_new = any(all(one.text not in answer for one in quote) for quote in quotes)
-    if is_new or questions.standalone_query(asked) == questions.standalone_query(asked[-1:]):
-        return quotes
-    alone = best_quotes(scored(request.question, relevant, request.rarities), said)
-    return alone or [*quotes, *best_quotes(relevant, (*said, *(one for quote in quotes for one in quote)), most=1)]
 
 
 def _by_part(
@@ -150,7 +148,7 @@ def _by_part(
     quotes: list[Quote] = []
     for part in (parts := questions.parts_asked(request.question)):
         relevant = scored(part, statements, request.rarities, is_part=True)
-        least = ENOUGH if any(one.score >= ENOUGH for one in relevant) else _NEARLY
+        least = ENOUGH if any(one.score >= ENOUGH for one in relevant) else _NEAR
         lead = "" if least == ENOUGH else f"{SAYINGS[language].nearest} "
         found = best_quotes(relevant, said, 1, least, LONGEST_ANSWER // len(parts))
         new = {(one.source, one.text) for quote in found for one in quote}

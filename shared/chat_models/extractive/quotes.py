@@ -12,20 +12,17 @@ from shared.words.terms import spelled, words
 
 MOST_STATEMENTS = 4
 """Maximum number of statements that an answer is made of."""
-_MIN_RELATIVE_SCORE = 0.7
+_MIN_RELATIVE_SCORE = 0.8
 """Share of the best statement's relevance that each further statement must reach."""
-_SECOND = 0.35
-"""Factor for that share where the second statement is of the same source."""
-_SHORTEST_ANSWER = 300
-"""Characters to which an answer is filled with what is around its best statement."""
 LONGEST_ANSWER = 450
-"""Characters that further statements are added up to, some 75 words. The row that has the whole question is enough."""
+"""Characters of an answer, some 75 words: of what it quotes, and of what is around its best statement. The row that has
+the whole question is enough."""
 _FIRST_WORDS = 3
 """Words of a sentence that can point back to the one before it."""
 _LATER = 0.98
 """Factor for each source that was found before this one: the search ranks sources better than one sentence does."""
 _LONGEST_QUOTE = 700
-"""Characters that a statement can have with what it needs."""
+"""Characters that a statement can have with what it needs, where it does not answer a part of the question alone."""
 _CLOSING = "\"'”“»)"
 """What can follow the punctuation that ends a statement."""
 CITATION = re.compile(rf"(?<=[{re.escape(''.join((*END_PUNCTUATION, _CLOSING)))}]) {CITED}(?=\s|$)")
@@ -44,21 +41,18 @@ def best_quotes(
 ) -> list[Quote]:
     """Choose the statements that answer the question, and quote each with what it needs; the best first.
 
-    What is `known` is not repeated. `least` is the relevance that the best one has to have; where that is less than an
-    answer's, more around it is quoted.
+    What is `known` is not repeated. `least` is the relevance that the best one has to have.
     """
     chosen: list[Statement] = []
     quotes: list[set[int]] = []
+    longest = size if size < LONGEST_ANSWER else _LONGEST_QUOTE
     ranks = [one.score * _LATER**one.source for one in statements]
     further = max(ranks, default=0.0) * _MIN_RELATIVE_SCORE
     is_enough = any(one.score >= least for one in statements)
     for place in sorted(range(len(ranks)), key=lambda place: -ranks[place]) if is_enough else ():
         one = statements[place]
-        # Who asks where somebody was born gets the sentence that names him, and the next best one of its source.
-        goes_on = len(chosen) == 1 and chosen[0].share < WHOLE and not one.label
-        goes_on = goes_on and (one.source, one.topic) == (chosen[0].source, chosen[0].topic)
-        if len(chosen) == most or ranks[place] < further * (_SECOND if goes_on else 1):
-            continue
+        if len(chosen) == most or ranks[place] < further:
+            break
         said = sum(len(statements[place].text) for quote in quotes for place in quote)
         if chosen and (said + len(one.text) > size or (chosen[0].label and chosen[0].share >= WHOLE)):
             continue
@@ -66,19 +60,18 @@ def best_quotes(
         if (leads_nowhere and least == ENOUGH) or any(is_duplicate(one, other) for other in (*known, *chosen)):
             continue
         chosen.append(one)
-        places = _needed(statements, place)
+        places = _needed(statements, place, longest)
         quotes.append(places)
         first = next(quote for quote in quotes if not quote.isdisjoint(places))
         if first is not places:
             first |= quotes.pop()
-    is_part = size < LONGEST_ANSWER
-    if quotes and (is_part or chosen[0].share < WHOLE) and not chosen[0].label:
-        _fill(statements, quotes, _SHORTEST_ANSWER if least == ENOUGH and not is_part else size)
+    if quotes and (longest == size or chosen[0].share < WHOLE) and not chosen[0].label:
+        _fill(statements, quotes, size, longest)
     return [[statements[place] for place in sorted(quote)] for quote in quotes]
 
 
-def _fill(statements: Sequence[Statement], quotes: Sequence[set[int]], size: int) -> None:
-    """Add what is around the first quote until all have this many characters, and its last sentence is whole."""
+def _fill(statements: Sequence[Statement], quotes: Sequence[set[int]], size: int, longest: int) -> None:
+    """Add what is around the first quote until all have `size` characters, and its last sentence is whole."""
     first = quotes[0]
     here = (statements[min(first)].source, statements[min(first)].topic, None)
     around = {place for place, one in enumerate(statements) if (one.source, one.topic, one.label) == here}
@@ -88,12 +81,12 @@ def _fill(statements: Sequence[Statement], quotes: Sequence[set[int]], size: int
         is_short = sum(len(statements[place].text) for quote in quotes for place in quote) < size
         is_cut = not (last.is_item or last.text.endswith(END_PUNCTUATION))
         ends = {min(first) - 1, max(first) + 1} if is_short else {max(first) + 1} if is_cut else set[int]()
-        if not (ends := {end for end in ends & around if _fit(statements, {*first, end})}):
+        if not (ends := {end for end in ends & around if _fit(statements, {*first, end}, longest)}):
             return
         first.add(max(ends, key=lambda place: (statements[place].score, place)))
 
 
-def _needed(statements: Sequence[Statement], place: int) -> set[int]:
+def _needed(statements: Sequence[Statement], place: int, longest: int) -> set[int]:
     """The places of what a statement needs: its list with the lead, and the sentence before if it refers back."""
     one = statements[place]
     source = [number for number, other in enumerate(statements) if other.source == one.source]
@@ -101,12 +94,12 @@ def _needed(statements: Sequence[Statement], place: int) -> set[int]:
     if lead := one.lead or (one.text if one.introduces else ""):
         heads = {number for number in source if statements[number].text == lead}
         places |= heads | {number for number in source if statements[number].lead == lead}
-        if one.lead and not _fit(statements, places):
+        if one.lead and not _fit(statements, places, longest):
             places = {place} | heads
     first = min(places)
     while first > source[0] and not one.is_item and _points_back(statements[first].text):
         first -= 1
-        if statements[first].label or not _fit(statements, places | {first}):
+        if statements[first].label or not _fit(statements, places | {first}, longest):
             break
         places.add(first)
     return places
@@ -135,5 +128,5 @@ def _points_back(text: str) -> bool:
     return not POINTS_BACK.isdisjoint(map(spelled, islice(words(text), _FIRST_WORDS)))
 
 
-def _fit(statements: Sequence[Statement], places: Iterable[int]) -> bool:
-    return sum(len(statements[place].text) for place in places) <= _LONGEST_QUOTE
+def _fit(statements: Sequence[Statement], places: Iterable[int], longest: int) -> bool:
+    return sum(len(statements[place].text) for place in places) <= longest

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from shared.words.stop_words import LIGHT, STOP_WORDS, language_of
+from shared.words.stop_words import LIGHT, STOP_WORDS, is_abbreviation, language_of
 from shared.words.terms import head_of, index_terms, query_terms, spelled
 
 LEAST_CANDIDATES = 20
@@ -58,7 +58,7 @@ _MAX_CACHED_CHARACTERS = 16_384
 """Terms whose characters are cached."""
 _FINE = 1 << 10
 """Steps into which a rarity is divided to compare candidates."""
-_LIGHT_WEIGHT = 0.4
+_LIGHT_WEIGHT = 0.2
 """Weight of a word that says little of a subject, as a share of its rarity: 'dauert' may be rarer than 'Elternzeit'."""
 _HEAD_WEIGHT = 0.75
 """Weight of a word's head, as a share of its rarity. It counts beside the word itself, which has to count more."""
@@ -93,12 +93,14 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
     text = text[:LONGEST_TEXT]
     own = languages[0] if len(languages) == 1 else language_of(text, languages)
     stemmed_by = (own,) if own else tuple(languages[:_MOST_LANGUAGES])
-    found: dict[tuple[str, ...], str] = {}
-    for word, terms in query_terms(text, stemmed_by):
-        found.setdefault(terms, spelled(word))
     stop_words: Collection[str] = STOP_WORDS[own] if own else ()
-    kept = {terms: word for terms, word in found.items() if word not in stop_words} or found
-    return [AskedWord(word, terms, head_of(word)) for terms, word in islice(kept.items(), _MOST_WORDS)]
+    found: dict[tuple[str, ...], str] = {}
+    kept: dict[tuple[str, ...], str] = {}
+    for word, terms in query_terms(text, stemmed_by):
+        spelling = found.setdefault(terms, spelled(word))
+        if spelling not in stop_words or is_abbreviation(word, text):
+            kept[terms] = spelling
+    return [AskedWord(word, terms, head_of(word)) for terms, word in islice((kept or found).items(), _MOST_WORDS)]
 
 
 class Found(NamedTuple):

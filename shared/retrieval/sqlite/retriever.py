@@ -164,7 +164,9 @@ class SqliteRetriever:
             ranking = nearest
             if texts is not None:
                 # The words of another language find what has them by chance, and would push out what is meant.
-                ranking = fuse((() if texts.foreign and nearest else texts.ranking, nearest))
+                # No vector knows the number of a section.
+                by_words = () if texts.foreign and nearest else texts.ranking
+                ranking = fuse((by_words, () if "§" in query.text and by_words else nearest))
             closeness = search.closeness_of(db, vector, [found for found, _ in (*nearest[:1], *ranking[: query.top])])
             found = [_with_parts(one, embedder.part_size) for one in _best(db, ranking, query, closeness)]
             titles = search.titles_in(db, query.access)
