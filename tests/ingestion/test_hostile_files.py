@@ -20,7 +20,9 @@ MEBIBYTE = 1024 * 1024
 @pytest.fixture
 async def place(tmp_path: Path) -> Workplace:
     place = Workplace(tmp_path)
-    await sandbox_for_documents().read(b"The server runs.", ".txt")  # its start counts for no file
+    started = sandbox_for_documents()  # so that loading parsers and the vocabulary counts for no file
+    await started.read(b"<p>The server runs.", ".html")
+    await started.split("a.md", ["The server runs."], 1)
     place.sandbox = Sandbox(readers=2, memory=256 * MEBIBYTE, seconds=3, limits=UPLOAD_LIMITS)
     return place
 
