@@ -31,6 +31,8 @@ from shared.history.searching import find_chats
 from shared.history.sqlite_history import SqliteHistory
 from shared.reading import Page
 from shared.reading.readers import with_text
+from shared.wire.activity import read_activity
+from shared.wire.activity_reply import Reply
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import BODY_LIMIT, JsonReader
@@ -141,7 +143,30 @@ async def test_links_are_made_piece_by_piece(unit: str) -> None:
     assert await best_of_three(slowest_piece) < AT_ONCE
 
 
+def said_to_the_bot(text: str) -> str:
+    """Read an activity of Teams as large as it may be: its text, the quotes in its HTML, and who is mentioned."""
+    own: Json = {"id": "bot"}
+    mentions: list[Json] = [
+        {"type": "mention", "mentioned": own, "text": f"{text[:9]}{number}"} for number in range(2_000)
+    ]
+    html: Json = {"contentType": "text/html", "content": text[: 2**17]}
+    quote: Json = {"contentType": "text/html", "content": "<p a itemprop='copy'>" * 6_000}
+    asked: dict[str, Json] = {"type": "message", "conversation": {"id": "c"}, "recipient": own, "text": text[: 2**17]}
+    more: list[dict[str, Json]] = [{"entities": mentions}, {"attachments": [html]}, {"attachments": [quote]}]
+    return max((read_activity({**asked, **one}).said for one in more), key=len)
+
+
+def shown_by_the_bot(text: str) -> str:
+    """Draw an answer that still grows as Teams shows it."""
+    reply = Reply(read_activity({"type": "message", "conversation": {"id": "c"}, "channelId": "msteams"}), None, "a")
+    reply.add(FOUND)
+    reply.add(TextDelta(text))
+    return reply.text
+
+
 WHOLE: dict[str, Callable[[str], object]] = {
+    "what is said to the bot": said_to_the_bot,
+    "what the bot shows": shown_by_the_bot,
     "citations": lambda text: unverified_citations(text, ["a.pdf"]),
     "links sent back": lambda text: without_links(
         ChatRequest(messages=(Message(Role.ASSISTANT, text), Message(Role.USER, "Why?"))), "http://h"

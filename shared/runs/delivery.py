@@ -134,7 +134,7 @@ class _Sending(msgspec.Struct):
         calls = self.reply.calls
         opened = [call for call in calls if call.approval_id not in self.sent.cards]
         if opened or not calls:
-            for number, part in enumerate(self.reply.messages()):
+            for number, part in enumerate(await asyncio.to_thread(self.reply.messages)):
                 if number >= self.sent.parts:
                     await self._send_part(part)
         if opened:

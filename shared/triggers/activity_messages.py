@@ -246,7 +246,7 @@ async def _said(call: Call, activity: Activity, followed: Followed) -> list[Reco
     reply = Reply(activity, call.settings.citation_links, followed.request.answer_id)
     async for event in followed.events():
         reply.add(event)
-    return _records(activity, reply, followed.request.answer_id)
+    return await asyncio.to_thread(_records, activity, reply, followed.request.answer_id)
 
 
 def _records(activity: Activity, reply: Reply, answer_id: str) -> list[Record]:
@@ -273,7 +273,7 @@ async def _streamed(call: Call, activity: Activity, followed: Followed) -> Async
         if now() >= due and (text := reply.text) != shown:
             number, shown, due = number + 1, text, now() + _STREAM_PAUSE
             yield _event(activity, with_stream({"type": "typing", "text": text}, "streaming", stream, number))
-    for place, record in enumerate(_records(activity, reply, stream)):
+    for place, record in enumerate(await asyncio.to_thread(_records, activity, reply, stream)):
         yield _event(activity, record if place else with_stream(record, "final", stream))
 
 

@@ -53,8 +53,12 @@ class File(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     name: str = ""
 
 
-_QUOTE = re.compile(r"""<p[^<>]{1,100}itemprop=["'](?:copy|preview)["'][^<>]{0,100}>(.{1,4000}?)</p>""", re.DOTALL)
+_QUOTE = re.compile(
+    r"""<p[^<>]{1,100}itemprop=["'](?:copy|preview)["'][^<>]{0,100}>((?:(?!<p[\s>]).){1,4000}?)</p>""", re.DOTALL
+)
 """A message that the user quotes, in the HTML of a message of Teams; its text has only what is new."""
+_MOST_MENTIONS = 50
+"""Mentions that are looked at: each is looked for in the whole text."""
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 
 
@@ -129,7 +133,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     def said(self) -> str:
         """The text without the bot's own name, by which it is called in groups, below what the user quotes."""
         text = self.text
-        for entity in self.entities:
+        for entity in self.entities[:_MOST_MENTIONS]:
             match entity:
                 case {"type": "mention", "mentioned": {"id": self.recipient.id}, "text": str(name)}:
                     text = text.replace(name, "")

@@ -124,8 +124,10 @@ class Reply:
 
     @property
     def text(self) -> str:
-        """The text of the first message so far, without an end that may still change."""
-        return self._drawn(self._texts[0], is_whole=self._has_ended or len(self._texts) > 1) if self._texts else ""
+        """The text of the first message so far, as much as one message takes, without an end that may still change."""
+        text = self._texts[0] if self._texts else ""
+        is_whole = len(text) <= LONGEST_TEXT and (self._has_ended or len(self._texts) > 1)
+        return self._drawn(text[:LONGEST_TEXT], is_whole=is_whole)
 
     def _drawn(self, text: str, *, is_whole: bool) -> str:
         """Make a text as people see it, in which citations are numbers."""
@@ -140,7 +142,7 @@ class Reply:
         return as_teams_draws(text, is_whole=is_whole) if self._activity.is_of_teams else text
 
     def messages(self) -> list[Record]:
-        """Return the whole answer: a message, or several if it is long or of a team."""
+        """Return the whole answer: a message, or several if it is long or of a team. Call it in a thread."""
         texts = self._texts or [words(self._activity, "consent") if self.calls else "…"]
         messages = [self._message(part) for text in texts for part in parts_of(self._drawn(text, is_whole=True))]
         if self._followups and messages and not self._activity.is_of_group:
