@@ -57,6 +57,8 @@ _LANGUAGES = (
 """Those that are told from each other; more would be taken for their neighbours."""
 
 
+_MORE_WORDS = 3
+"""Words beside those of `I don't know` in an answer that says only this, whatever it cites."""
 _EARLY = 90
 """Words of an answer that people read."""
 _WORDS = re.compile(rf"[{_UNSPACED}]{{1,2}}|{_IN_WORD}+(?:[^\w\s]+{_IN_WORD}+)*")
@@ -144,10 +146,12 @@ def _of_ranking(wanted: Sequence[str], ranking: Sequence[Source]) -> dict[str, f
 
 
 def is_refusal(reply: Reply) -> bool:
-    """Whether an answer says that it does not know: by its kind, or by its first words and without citing a source."""
-    return not (reply.text.strip() and reply.is_answer) or (
-        not reply.cited and bool(_REFUSALS.search(reply.text[:_REFUSAL_LETTERS]))
-    )
+    """Whether an answer says that it does not know: by its kind, or its first words; if it cites, it says only that."""
+    if not (reply.text.strip() and reply.is_answer):
+        return True
+    said = uncited(reply.text)
+    refusal = _REFUSALS.search(said[:_REFUSAL_LETTERS])
+    return bool(refusal) and (not reply.cited or len(_WORDS.findall(said.replace(refusal[0], "", 1))) <= _MORE_WORDS)
 
 
 def holds(text: str, answers: Iterable[str]) -> bool:

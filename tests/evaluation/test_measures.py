@@ -175,6 +175,7 @@ def test_an_answer_that_does_not_know_is_a_refusal(text: str) -> None:
 
 def test_an_answer_with_a_source_or_without_these_words_is_none() -> None:
     assert not is_refusal(Reply("I don't know of more than 30 days [leave.md].", (LEAVE,), ("leave.md",)))
+    assert is_refusal(Reply("I don't know. [leave.md]", (LEAVE,), ("leave.md",)))
     assert not is_refusal(Reply("You get 30 days."))
     assert is_refusal(Reply("The nearest: 30 days [leave.md].", (LEAVE,), ("leave.md",), is_answer=False))
     assert measured(Question("q", "x", silent=True), "It is 30.", LEAVE)["silent_refused"] == 0
