@@ -19,16 +19,7 @@ import msgspec
 from shared.chat_types import ChatRequest
 from shared.core.running_turn import RunningTurn
 from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
-from shared.events import (
-    AgentMessage,
-    ChatEvent,
-    ConsentAsked,
-    Failed,
-    Finished,
-    TextDelta,
-    Thought,
-    ThoughtsAdded,
-)
+from shared.events import AgentMessage, ChatEvent, ConsentAsked, Failed, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import owner_of
 from shared.service import Service
 from shared.settings import Settings

@@ -29,15 +29,7 @@ from shared.runs.kept_tools import read_call, tools_of
 from shared.runs.live import cut_at_end, ended_in
 from shared.service import Service
 from shared.wire.activity import Activity
-from shared.wire.activity_reply import (
-    LONGEST_TEXT,
-    Reply,
-    addressed,
-    card_message,
-    consent_card,
-    with_stream,
-    words,
-)
+from shared.wire.activity_reply import LONGEST_TEXT, Reply, addressed, card_message, consent_card, with_stream, words
 from shared.wire.protocol import Record
 
 UPDATE_SECONDS = 1.0

@@ -11,11 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from shared import app
 from shared.chat_types import Json
-from shared.errors import (
-    InternalError,
-    NotAllowed,
-    NotFound,
-)
+from shared.errors import InternalError, NotAllowed, NotFound
 from shared.events import CompletionStarted
 from shared.identity import is_among
 from shared.settings.derived import callers_named
