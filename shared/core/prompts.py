@@ -102,11 +102,12 @@ def task_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Messa
     return (Message(Role.SYSTEM, PROMPTS["task"]), *history, request.messages[-1])
 
 
-def rewrite_prompt(request: ChatRequest, history: Sequence[Message]) -> tuple[Message, ...]:
+def rewrite_prompt(request: ChatRequest, history: Sequence[Message], abroad: str = "") -> tuple[Message, ...]:
     """Make the prompt that asks for a search query, from the words of the conversation without files and tool calls."""
     spoken = [message for message in history if message.role in (Role.USER, Role.ASSISTANT) and message.content]
     words = [replace(message, tool_calls=(), files=(), images=()) for message in (*spoken, request.messages[-1])]
-    return (Message(Role.SYSTEM, f"{PROMPTS['rewrite']}\n\n{today()}"), *words)
+    more = f"\n\n{PROMPTS['rewrite_abroad'].format(languages=abroad)}" if abroad else ""
+    return (Message(Role.SYSTEM, f"{PROMPTS['rewrite']}\n\n{today()}{more}"), *words)
 
 
 def today() -> str:

@@ -8,12 +8,12 @@ from itertools import chain, zip_longest
 
 import msgspec
 
-from shared.chat_models import ChatModel, ModelFinished, ModelRequest, ModelText
+from shared.chat_models import ChatModel, ModelFinished, ModelRequest
 from shared.chat_types import ChatRequest, Json, Message, Overrides, Passage, RequestContext, RetrievalMode, ToolCall
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
-from shared.core.sources import SEARCHED
-from shared.events import CompletionStarted, DataPoint, FilterAnnotation, ReasoningDelta, Thought, Usage
+from shared.core.sources import SEARCHED, nearest
+from shared.events import DataPoint, Thought, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 
 LONGEST_QUERY = 1_000
@@ -33,16 +33,16 @@ class _SearchArguments(msgspec.Struct):
 
 
 async def rewrite_query(
-    model: ChatModel, request: ChatRequest, history: Sequence[Message], context: RequestContext
+    model: ChatModel, request: ChatRequest, history: Sequence[Message], context: RequestContext, *, abroad: str = ""
 ) -> tuple[list[str] | None, Usage | None]:
-    """Ask the model, by a tool call, for search queries that can be understood without the conversation.
+    """Ask the model, by a tool call, for search queries that stand alone, in a language of `abroad` if it has any.
 
     Returns:
         The queries, an empty list if there is nothing to search for, and the tokens that the call used. None in place
         of queries: the model wrote none that can be used.
     """
     call = ModelRequest(
-        messages=rewrite_prompt(request, history),
+        messages=rewrite_prompt(request, history, abroad),
         question=request.question,
         tools=(SEARCH_TOOL,),
         temperature=0,
@@ -53,13 +53,10 @@ async def rewrite_query(
     usage = None
     async with aclosing(model.stream(call, replace(context, is_whole=True))) as events:
         async for event in events:
-            match event:
-                case ToolCall():
-                    queries = _queries_in(event) if queries is None else queries
-                case ModelFinished():
-                    usage = event.usage
-                case CompletionStarted() | FilterAnnotation() | ModelText() | ReasoningDelta():
-                    pass  # text in place of a tool call is no query
+            if isinstance(event, ToolCall) and queries is None:
+                queries = _queries_in(event)
+            elif isinstance(event, ModelFinished):
+                usage = event.usage
     return queries, usage
 
 
@@ -74,13 +71,16 @@ def _queries_in(call: ToolCall) -> list[str] | None:
     return queries or (None if written else [])
 
 
-async def search_all(retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext) -> SearchResult:
-    """Make all searches of a question at once, and take their passages in turn, the best of each first.
+async def search_all(
+    retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext, *, ends: bool = False
+) -> SearchResult:
+    """Make all searches of a question at once, and take in turn their passages, which may end where their scores fall.
 
     Raises:
         SwitchboardError: the error of a search.
     """
     results = await asyncio.gather(*(retriever.search(search, context) for search in searches))
+    results = [*map(nearest, results)] if ends else results
     if len(results) == 1:
         return results[0]
     in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
@@ -125,18 +125,11 @@ def vectors_searched(overrides: Overrides) -> tuple[RetrievalMode | None, tuple[
     """
     if overrides.vector_fields:
         return overrides.retrieval_mode, overrides.vector_fields
-    match overrides.search_text_embeddings, overrides.search_image_embeddings:
-        case False, False:
-            return RetrievalMode.TEXT, ()
-        case False, _:
-            fields = ("imageEmbedding",)
-        case _, True:
-            fields = ("embedding", "imageEmbedding")
-        case _, False:
-            fields = ("embedding",)
-        case _:
-            fields = ()
-    return overrides.retrieval_mode, fields
+    images = overrides.search_image_embeddings
+    if overrides.search_text_embeddings is False:
+        return (RetrievalMode.TEXT, ()) if images is False else (overrides.retrieval_mode, ("imageEmbedding",))
+    by_images = {True: ("embedding", "imageEmbedding"), False: ("embedding",), None: ()}
+    return overrides.retrieval_mode, by_images[images]
 
 
 def search_thoughts(

@@ -3,14 +3,20 @@
 import re
 from collections.abc import Iterable, Mapping
 from copy import replace
+from itertools import accumulate
 
-from shared.chat_types import Passage, as_data
+from shared.chat_types import Passage, RetrievalMode, as_data
 from shared.core.context_window import tokens_in
+from shared.retrieval import SearchResult
 
 SEARCHED = 50
 """Passages that a search finds where no caller says how many; some are duplicates, and some are neighbours.
 
 Source: Azure AI Search, the most that its semantic ranker reads."""
+_ALWAYS = 1_000
+"""Tokens of sources that a model gets however sure the search is."""
+_NEAR, _NEAR_BY_WORDS = 0.75, 0.55
+"""Share of the best score that a further source has: by closeness or fused ranks, and by BM25 or a reranker."""
 _COMPLETED = 3
 """How many of the best passages get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
@@ -26,6 +32,18 @@ def source_text(passage: Passage, text: str | None = None) -> str:
     """Write a source for a model, as its document has it; or with a `text` in place of its own."""
     about = {"Name": passage.sourcepage, "Section": " > ".join(passage.path), "Date": passage.date}
     return as_data("source", (passage.whole if text is None else text).strip(), about)
+
+
+def nearest(found: SearchResult) -> SearchResult:
+    """Leave out passages that score far below the best, beyond the tokens that a model always gets."""
+    is_reranked = any(one.reranker_score is not None for one in found.passages)
+    share = _NEAR_BY_WORDS if is_reranked or found.mode is RetrievalMode.TEXT else _NEAR
+    scores = [one.reranker_score if is_reranked else max(one.closeness, default=one.score) for one in found.passages]
+    least = share * max((score or 0.0 for score in scores), default=0.0)
+    before = accumulate((tokens_in(one.whole) for one in found.passages), initial=0)
+    every = zip(found.passages, scores, before, strict=False)
+    near = (one for one, score, tokens in every if (score or 0.0) >= least or tokens < _ALWAYS)
+    return replace(found, passages=tuple(near))
 
 
 def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:

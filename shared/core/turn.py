@@ -43,15 +43,22 @@ async def run_turn(
     room = await model.room()
     history = history_of(request, room.history)
     note, queries, rewriting = "", None, None
-    if any(message.role is not Role.SYSTEM for message in history):
+    is_first = all(message.role is Role.SYSTEM for message in history)
+    if not is_first:
         queries, rewriting = await rewrite_query(model, request, history, context)
         note = NOT_REWRITTEN if queries is None else ""
-    if queries is None and not note and model.takes_tools and len(request.question.split()) <= _SHORT:
-        queries = [request.question]
     if queries is None:
-        queries = await run_import(_queries_of, request, history if note else ())
+        is_short = is_first and model.takes_tools and len(request.question.split()) <= _SHORT
+        queries = [request.question] if is_short else await run_import(_queries_of, request, history if note else ())
+    # Words that a question only refers to would make what it asks itself look far.
+    ends = model.takes_tools and not note and request.overrides.top is None
     searches = [search_query(request, context, query) for query in queries]
-    found = await search_all(retriever, searches, context)
+    found = await search_all(retriever, searches, context, ends=ends)
+    if is_first and model.takes_tools and found.foreign:
+        queries, rewriting = await rewrite_query(model, request, (), context, abroad=", ".join(found.languages))
+        more = [search_query(request, context, query) for query in queries or () if query != request.question]
+        searches = [*more, *searches]
+        found = await search_all(retriever, more, context, ends=ends) if more else found
     if request.overrides.top is None:
         found = replace(found, passages=fitting(found.passages, room.sources))
     shown = await images.shown(request, found.passages, context)

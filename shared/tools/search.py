@@ -6,7 +6,7 @@ from copy import replace
 from shared.chat_types import Json
 from shared.core.prompts import PROMPTS, SEARCH_OF_AGENTS
 from shared.core.searching import LONGEST_QUERY, search_query, search_thoughts
-from shared.core.sources import fitting, source_text
+from shared.core.sources import fitting, nearest, source_text
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
 
 _CALLS = 3
@@ -28,7 +28,7 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
     query = search_query(context.request, context.context, text)
     found = await context.retriever.search(query, context.context)
     if context.request.overrides.top is None:
-        found = replace(found, passages=fitting(found.passages, context.source_tokens // _CALLS))
+        found = replace(found, passages=fitting(nearest(found).passages, context.source_tokens // _CALLS))
     return ToolResult(
         "\n".join(map(source_text, found.passages)) or "(nothing was found)",
         passages=found.passages,

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.chat_types import Caption, Passage, as_data
+from shared.chat_types import Caption, Passage, RetrievalMode, as_data
 from shared.core.context_window import tokens_in
-from shared.core.sources import fitting, source_text
+from shared.core.sources import fitting, nearest, source_text
+from shared.retrieval import SearchResult
 
 TABLE = "| Plan | Euros |\n| --- | --- |\n"
 
@@ -91,3 +92,33 @@ def test_passages_of_other_sections_pages_and_files_and_captions_stay_apart() ->
 def test_a_neighbour_that_does_not_fit_stays_out() -> None:
     found = [passage(1, "One."), passage(2, "x" * 4_000)]
     assert fitting(found, 100) == (found[0],)
+
+
+def scored(mode: RetrievalMode, *scores: float) -> SearchResult:
+    found = (replace(passage(3 * place, f"{place}."), score=score) for place, score in enumerate(scores))
+    return SearchResult(tuple(found), mode)
+
+
+def test_sources_end_where_the_scores_of_their_kind_of_search_fall_off() -> None:
+    def places(found: SearchResult) -> list[int]:
+        long = tuple(replace(one, content="word " * 1_000) for one in found.passages)
+        kept = {one.id for one in nearest(replace(found, passages=long)).passages}
+        return [place for place, one in enumerate(found.passages) if one.id in kept]
+
+    by_words = scored(RetrievalMode.TEXT, 10, 6, 5)
+    fused = scored(RetrievalMode.HYBRID, 0.0328, 0.026, 0.016)
+    assert places(by_words) == [0, 1]
+    assert places(fused) == [0, 1]
+    closeness = zip(fused.passages, [(0.2, 0.5), (0.3,), (0.2, 0.4)], strict=True)
+    close = replace(fused, passages=tuple(replace(one, closeness=parts) for one, parts in closeness))
+    assert places(close) == [0, 2]
+    ranked = zip(fused.passages, (3.0, 1.0, 2.0), strict=True)
+    reranked = replace(fused, passages=tuple(replace(one, reranker_score=score) for one, score in ranked))
+    assert places(reranked) == [0, 2]
+    assert places(SearchResult((), RetrievalMode.TEXT)) == []
+
+
+def test_the_first_tokens_of_sources_stay_however_far_they_score() -> None:
+    found = scored(RetrievalMode.TEXT, 10, 1, 1, 1, 1, 1)
+    some = tuple(replace(one, content="word " * 320) for one in found.passages)  # 400 tokens each
+    assert [one.id for one in nearest(replace(found, passages=some)).passages] == [one.id for one in some[:3]]

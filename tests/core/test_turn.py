@@ -138,6 +138,19 @@ async def test_a_first_question_is_searched_for_as_it_is(service: OpenAIStandIn,
     assert len(service.chats) == 1
 
 
+async def test_a_first_question_in_a_language_of_no_document_is_searched_for_in_theirs(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    question = "¿Cuántos días de vacaciones hay en un año para los empleados?"
+    service.call_tool("search_sources", {"search_queries": ["vacation days a year"]})
+    service.reply("30 días [leave.md].")
+    answer = await answer_of(service, retriever, asked(question))
+    assert answer.data_points[0].sourcepage == "leave.md"
+    assert [thought.description for thought in answer.thoughts[1:3]] == ["vacation days a year", question]
+    assert "(ISO 639-1: en)" in prompt_of(service, 0)[0]["content"]
+    assert answer.finished.usage == Usage(14, 10)
+
+
 async def test_with_history_the_model_writes_the_query_by_a_tool_call(
     service: OpenAIStandIn, retriever: SqliteRetriever
 ) -> None:

@@ -132,7 +132,7 @@ class SqliteRetriever:
             why = note or (_FOREIGN if found.foreign else None)
             titles = search.titles_in(db, query.access)
             return SearchResult(
-                passages, RetrievalMode.TEXT, why, rarities=found.rarities, foreign=found.foreign, titles=titles
+                passages, RetrievalMode.TEXT, why, (), found.rarities, titles, found.foreign, found.languages
             )
 
         return await self._readers.run(read) or SearchResult((), RetrievalMode.TEXT, note)

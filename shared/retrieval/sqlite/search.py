@@ -43,6 +43,8 @@ class RankedByText(NamedTuple):
     """The inverse document frequency of each word of the query, by its spelling, among the passages of its language."""
     foreign: str | None = None
     """The language of the query, if next to no passage is in it."""
+    languages: tuple[str, ...] = ()
+    """Those of the index, if the query's is foreign."""
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedByText:
@@ -76,7 +78,7 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
     asked_in = languages_of(query.text[: ranking.LONGEST_TEXT])
     is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, typed, counts)
-    return RankedByText(best, rarities, asked_in[0] if is_foreign else None)
+    return RankedByText(best, rarities, asked_in[0] if is_foreign else None, tuple(languages if is_foreign else ()))
 
 
 def _is_known(text: str, words: Sequence[AskedWord], counts: Mapping[str, int]) -> bool:
