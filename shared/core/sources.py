@@ -16,7 +16,7 @@ Source: Azure AI Search, the most that its semantic ranker reads."""
 _ALWAYS = 1_000
 """Tokens of sources that a model gets however sure the search is."""
 _NEAR, _NEAR_BY_WORDS = 0.75, 0.55
-"""Share of the best score that a further source has: by closeness or fused ranks, and by BM25 or a reranker."""
+"""Share of the best score that a further source has: by closeness, and by BM25 or a reranker."""
 _COMPLETED = 3
 """How many of the best passages get their neighbours. If all do, fewer pages fit."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
@@ -37,9 +37,11 @@ def source_text(passage: Passage, text: str | None = None) -> str:
 def nearest(found: SearchResult) -> SearchResult:
     """Leave out passages that score far below the best, beyond the tokens that a model always gets."""
     is_reranked = any(one.reranker_score is not None for one in found.passages)
-    share = _NEAR_BY_WORDS if is_reranked or found.mode is RetrievalMode.TEXT else _NEAR
+    is_by_words = is_reranked or found.mode is RetrievalMode.TEXT
+    if not (is_by_words or any(one.closeness for one in found.passages)):
+        return found  # fused ranks: what only one of two searches finds has half the best score at most
     scores = [one.reranker_score if is_reranked else max(one.closeness, default=one.score) for one in found.passages]
-    least = share * max((score or 0.0 for score in scores), default=0.0)
+    least = (_NEAR_BY_WORDS if is_by_words else _NEAR) * max((score or 0.0 for score in scores), default=0.0)
     before = accumulate((tokens_in(one.whole) for one in found.passages), initial=0)
     every = zip(found.passages, scores, before, strict=False)
     near = (one for one, score, tokens in every if (score or 0.0) >= least or tokens < _ALWAYS)

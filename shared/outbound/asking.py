@@ -123,12 +123,7 @@ async def with_retries[Answer](
 
 def described(exc: Exception, fault: Fault, service: str, invocation_id: str | None = None) -> str:
     """Describe a fault for the log, with nothing in it that the service could have put there."""
-    facts = {
-        "status": fault.status,
-        "code": fault.code,
-        "request id": fault.request_id,
-        "invocation": invocation_id,
-    }
+    facts = {"status": fault.status, "code": fault.code, "request id": fault.request_id, "invocation": invocation_id}
     known = [f"{name} {value}" for name, value in facts.items() if value is not None]
     return ", ".join([f"{service}: {fault.reason.name} ({type(exc).__name__})", *known])
 

@@ -56,11 +56,7 @@ _STARTS = {
     )
     for kind, names in _DATA["elements"].items()
 } | {"rtf": re.compile(rf"\{{\s*(\\)(?:{'|'.join(_DATA['groups']['rtf'])})(?![a-z])")}
-_ENDS = {
-    "!--": re.compile("(-->)"),
-    "p:ph": re.compile("(</p:sp>)"),
-    "\\": re.compile(r"(\})|(\{)|\\.", re.DOTALL),
-}
+_ENDS = {"!--": re.compile("(-->)"), "p:ph": re.compile("(</p:sp>)"), "\\": re.compile(r"(\})|(\{)|\\.", re.DOTALL)}
 """What ends something, and what begins another within it, where these are no tags of the same name."""
 _TEXTS_OF = {
     # no numbers and errors, nor what an older Excel shows in place of a thread; and WordArt

@@ -268,9 +268,7 @@ class _Reader:
         return found if isinstance(found, dict) else {}
 
 
-def _operations(
-    document: Mapping[str, Json],
-) -> Iterator[tuple[str, dict[str, Json], str, dict[str, Json]]]:
+def _operations(document: Mapping[str, Json]) -> Iterator[tuple[str, dict[str, Json], str, dict[str, Json]]]:
     """All operations, each with its path, what holds for the path, and its method."""
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():

@@ -38,8 +38,4 @@ async def _search(arguments: Mapping[str, Json], context: ToolContext) -> ToolRe
     )
 
 
-SEARCH = Tool(
-    SEARCH_OF_AGENTS,
-    _search,
-    PROMPTS["search"],
-)
+SEARCH = Tool(SEARCH_OF_AGENTS, _search, PROMPTS["search"])

@@ -108,7 +108,7 @@ def test_sources_end_where_the_scores_of_their_kind_of_search_fall_off() -> None
     by_words = scored(RetrievalMode.TEXT, 10, 6, 5)
     fused = scored(RetrievalMode.HYBRID, 0.0328, 0.026, 0.016)
     assert places(by_words) == [0, 1]
-    assert places(fused) == [0, 1]
+    assert places(fused) == [0, 1, 2]
     closeness = zip(fused.passages, [(0.2, 0.5), (0.3,), (0.2, 0.4)], strict=True)
     close = replace(fused, passages=tuple(replace(one, closeness=parts) for one, parts in closeness))
     assert places(close) == [0, 2]
