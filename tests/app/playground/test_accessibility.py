@@ -74,6 +74,7 @@ async def test_axe_finds_nothing(
             await expect(page.get_by_role("complementary", name="Conversations")).to_be_visible()
             await page.keyboard.press("Escape")
             await expect(page.get_by_role("complementary", name="Conversations")).to_be_hidden()
+            await expect(page.get_by_role("button", name="Conversations")).to_be_focused()  # or Enter opens it
         openai.fail(401)
         await box(page).fill("And now?")
         await page.keyboard.press("Enter")
