@@ -32,7 +32,7 @@ _DOMAIN = re.compile(
     re.IGNORECASE,
 )
 """A host without a scheme, of which some clients make a link; endings of files are left out."""
-_DOUBLE_SLASH = re.compile(r"//[\w-]+\.[\w-]")
+_DOUBLE_SLASH = re.compile(r"//[\w-]+\.\S")
 _ALT = re.compile(r"\[[^\[\]\\`<\n]*(\]|\Z)")
 _NAME = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*")
 _AUTOLINK = re.compile(r"<[^\s<>]*")
@@ -41,18 +41,15 @@ _MAY_BE_ENTITY = re.compile(r"&(?:#[xX]?[0-9a-fA-F]{0,7}|[a-zA-Z]{0,31})\Z")
 _SPELLED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.\\")
 """Signs that nobody needs an entity for, but to hide an address."""
 _LONGEST_TAG = 200
-_LOADS = re.compile(
-    "<(?:a|area|audio|base|body|button|embed|form|frame|frameset|iframe|image|img|input|link|math|meta|object|picture"
-    "|script|source|style|svg|track|video)",
-    re.IGNORECASE,
-)
-"""Tags that can load something or lead somewhere, if it is not clear which attributes they have."""
+"""Characters after which a tag has to be closed: its attributes could be anything."""
 _LEADS = re.compile(
     r"[\s\"'/](?:action|background|cite|data|formaction|http-equiv|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[\s<>\[\]()`\\!|*]+")
 
+_SPLITS = re.compile(r"[(){}'\uff5c]|(?<=.)(?:https?|ftp|wss?):", re.IGNORECASE)
+"""Where some clients end an address, or begin another one within it, and others go on."""
 _URL = re.compile(r"(?:https?://)?([\w.-]+)(?::\d{1,5})?(?:[/?#][^\s\\<>\"`\[\]]*)?", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"(?!/[/\\]|[\w-]+(?:\.[\w-]+)+[/?]|www\.)[^:\\&\s<>\[\]/?#]*(?:/[^\\&\s<>\[\]?#]*)?(?:[?#][^\\\s<>\[\]]*)?",
@@ -85,14 +82,17 @@ class KnownLinks:
         self._instructions = instructions
         self._hosts: frozenset[str] | None = None
 
-    def allow(self, address: str) -> bool:
-        """Whether an answer may link to an address as it is written. One without a host leads to the client's own."""
-        if _RELATIVE.fullmatch(address):
-            return True
-        if mail := _MAIL.fullmatch(address):
-            return self._is_in_a_source(mail[1])
-        found = _URL.fullmatch(address)
-        return found is not None and (self._is_known(found[1].lower()) or self._is_in_a_source(address))
+    def reach(self, address: str) -> int:
+        """How many characters of an address an answer may have as they are; one without a host is of the client's own.
+
+        It ends where a client may end it and begin another one, unless a source has all of it.
+        """
+        sign, found = _SPLITS.search(address), _URL.fullmatch(address)
+        mail, own = _MAIL.fullmatch(address), _RELATIVE.fullmatch(address)
+        is_fine = own or (found and self._is_known(found[1].lower()))
+        if (is_fine and not sign) or ((found or mail) and self._is_in_a_source(mail[1] if mail else address)):
+            return len(address)
+        return sign.start() if is_fine and sign else 0
 
     def _is_known(self, host: str) -> bool:
         if self._hosts is None:
@@ -108,6 +108,7 @@ class KnownLinks:
     def _is_in_a_source(self, address: str) -> bool:
         """Whether a source, a file or the conversation has the address, or one that begins with it."""
         bare = re.sub(r"\Ahttps?://", "", address, flags=re.IGNORECASE).rstrip("/")
+        bare = bare if "." in bare else address  # else any word of a text would be a host
         part = re.compile(rf"(?<![\w@.-]){re.escape(bare)}(?![\w-]|[.@]\w)")
         texts = (message.text for message in self._request.messages if message.role is not Role.TOOL)
         sources = (f"{one.sourcepage}\n{one.title}\n{one.whole}" for one in self._sources())
@@ -196,7 +197,9 @@ class AnswerLinks:
         end = _end(_ADDRESS, text, at)
         if end == len(text) and not ended:
             return None
-        if self._known.allow(text[before.start() : end].rstrip(".,;:!?'*_~)")):
+        address = text[before.start() : end].rstrip(".,;:!?'*_~)")
+        if reach := self._known.reach(address):
+            end = end if reach == len(address) else before.start() + reach
             return end, text[at:end]
         return end, f"{'' if text[at] in ':.' else ' '}{_plain(text[at:end])}"
 
@@ -207,7 +210,7 @@ class AnswerLinks:
             return None
         if not _DOUBLE_SLASH.match(text, at):
             return _PASS
-        return end, text[at:end] if self._known.allow(f"https:{text[at:end]}") else _plain(text[at:end])
+        return (at + 2, "//") if self._known.reach(f"https:{text[at:end]}") else (end, _plain(text[at:end]))
 
     def _after_bracket(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
         """Decide about `](address`, and about `]: address`, which would give an address to other brackets."""
@@ -218,8 +221,13 @@ class AnswerLinks:
         if text[at] == ":":
             leads = address.startswith("//") or not {":", "\\", "&", "<"}.isdisjoint(address)
             return (found.start(2), f" :{gap}") if leads else _PASS
-        if self._known.allow(address.removeprefix("<").removesuffix(">")):
-            return found.end(), text[at : found.end()]
+        bare = address.removeprefix("<").removesuffix(">")
+        if _RELATIVE.fullmatch(bare):
+            return _PASS  # where the bracket is not closed, it is text like any other
+        if reach := self._known.reach(bare):
+            end = found.end() if reach == len(bare) else found.start(2) + reach * (bare == address)
+            end = end if "//" in bare[:8] else found.start(2)
+            return end, text[at:end]
         return found.end(), f" ({gap}{_plain(address)}"
 
     def _tag(self, text: str, at: int, *, ended: bool) -> tuple[int, str] | None:
@@ -234,7 +242,7 @@ class AnswerLinks:
                 return None
             sign = text[end : end + 1]
             if sign == ">":
-                allowed = self._known.allow(text[at + 1 : end])
+                allowed = self._known.reach(text[at + 1 : end]) == end - at - 1
                 return end + 1, text[at : end + 1] if allowed else _plain(text[at:end])
             if text.startswith("//", colon + 1):
                 return at + 1, "< "
@@ -243,8 +251,9 @@ class AnswerLinks:
         close = text.find(">", end, at + _LONGEST_TAG)
         if close < 0 and not ended and len(text) < at + _LONGEST_TAG:
             return None
-        leads = _LEADS.search(text, end, close if close >= 0 else at + _LONGEST_TAG)
-        return (at + 1, "< ") if leads or (close < 0 and _LOADS.fullmatch(text, at, end)) else _PASS
+        # The end of an address within it may go, and then the tag goes on.
+        is_safe = close >= 0 and "<" not in text[end:close] and not _LEADS.search(text, end, close)
+        return _PASS if is_safe else (at + 1, "< ")
 
 
 _PASS = (-1, "")

@@ -77,12 +77,18 @@ MADE_UP = [
     "[a [b](https://evil.example/s) c](https://listed.example) [x](https://listed.example '![y](https://evil.example)')",
     "[x](\n\nhttps://evil.example/s) https://\nevil.example/s h\u00adttps://evil.example/s [x](https://evil\n.example/s)",
     "https://intra.example/forms/leave?x=1/s https://intra.example/forms/leave?x=1.secret https://intra.example/forms/s",
+    "https://listed.example/a)https://evil.example/s https://listed.example/a{evil.com/s https://listed.example/a'//evil.com/s",
+    "[x](https://listed.example/a{https://evil.example/s [x](/a!https://evil.example/s [x](listed.example/a!evil.com/s",
+    "<b <https://evil.example/x> onclick=alert(1)> <b " + "a " * 130 + " onclick=alert(1)>",
+    "//listed.example/a_https://evil.example/s https://listed.example/p.png)https://listed.example:x@evil.example/s",
     f"[x](https://evil.example/{'a' * 3 * LONGEST_HELD}) ![{'a' * 3 * LONGEST_HELD}](a.png)",
 ]
 _NAMES = ("listed", "asked", "said", "intra", "portal", "own", "a.below", "www.site")
 HOSTS = {"", *(f"{name}.example" for name in _NAMES)}
 BARE = ("evil.com", "evil.web", "evil.coop", "a.pn")
 """Hosts without a path: a name that stands in a text may stay."""
+_FETCHING = ("background", "data", "poster", "src", "srcdoc", "srcset", "style")
+"""Attributes for which a page fetches something at once; without one an image is no image."""
 READERS = [MarkdownIt("gfm-like", {"html": html, "linkify": True}) for html in (True, False)]
 
 
@@ -99,10 +105,12 @@ class _Shown(HTMLParser):
             url = urlsplit(f"{value}" if name == "href" and "[.]" not in f"{value}" else "")
             is_known = url.netloc in HOSTS or (url.netloc.endswith(BARE) and url[2:] == ("", "", ""))
             leads = url.scheme not in ("", "http", "https", "mailto") or not is_known
-            loads = name.startswith("on") or (name in ("background", "src", "style") and "[.]" not in f"{value}")
-            if "<" in tag:
+            fetches = name in _FETCHING or (name.endswith("href") and tag != "a")
+            acts = name.startswith("on") and name.isalpha() and value
+            loads = acts or (fetches and "[.]" not in f"{value}")
+            if not tag.replace("-", "").isalnum():
                 continue  # no tag that anything knows
-            if loads or (leads and tag == "a") or tag in ("img", "image", "iframe", "svg"):
+            if loads or (leads and tag == "a"):
                 self.led.append(f"<{tag} {name}={value}>")
 
 
