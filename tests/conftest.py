@@ -7,12 +7,10 @@ import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Generator
-from contextlib import suppress
-from functools import cache, partial
-from importlib import import_module
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -36,11 +34,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("short", settings.get_profile("ci"), max_examples=30)
 settings.load_profile("short")
 
-TESTS = Path(__file__).parent
-LIVE = TESTS / "live"
+LIVE = Path(__file__).parent / "live"
 FUZZING = "test_fuzz*.py"
 """Files whose requests are generated while tests are collected, in each process that collects."""
-CLIENTS = TESTS / "clients"
+CLIENTS = Path(__file__).parent / "clients"
 SLOWEST_FILES = 25
 """Of how many files the time is said at the end of a run with `--durations`."""
 INSTALLED = {
@@ -61,7 +58,7 @@ INSTALLED = {
     "semantic_kernel": install_package,
     "web_chat": partial(install_clients, CLIENTS / "web_chat"),
 }
-"""What tests with these fixtures run, and what installs it."""
+"""What tests with these fixtures run, and what installs it: one name a folder, since each is installed in a thread."""
 
 
 def pytest_configure() -> None:
@@ -81,32 +78,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Collect without looking for garbage among the many objects that all stay: that took a third of the time."""
     gc.disable()
     try:
-        _share_compiling(session.config)
         return (yield)
     finally:
         gc.freeze()
         atexit.register(gc.unfreeze)  # native modules report what the end of the process does not find
         gc.enable()
-
-
-def _share_compiling(config: pytest.Config) -> None:
-    """Import the tests in another order in each of several processes that run all of them.
-
-    In a new checkout the first import compiles a module. In the same order, each process would compile all of them.
-    """
-    worker: dict[str, Any] = getattr(config, "workerinput", {})
-    if not worker or config.args_source != config.ArgsSource.TESTPATHS or config.option.ignore:
-        return
-    found = [file for depth in ("", "*/", "*/*/") for file in sorted(TESTS.glob(f"{depth}test_*.py"))]
-    files = [file for file in found if file.parent != LIVE and not file.match(FUZZING)]
-    first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
-    for file in files[first:] + files[:first]:
-        with suppress(Exception):  # the collection reports it
-            import_module(".".join(file.relative_to(TESTS.parent).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
@@ -117,16 +97,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # before its time is limited
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Install what a test runs before it begins: how fast a registry is does not count for it."""
-    kinds.entering(item)
-    for name in INSTALLED.keys() & set[str](getattr(item, "fixturenames", ())):
-        _install(name)
-    return (yield)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Install what the tests run before the first of them: how fast a registry is does not count for any."""
+    if session.config.option.collectonly:
+        return
+    needed = {name for item in session.items if isinstance(item, pytest.Function) for name in item.fixturenames}
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(_install, needed & INSTALLED.keys()))
 
 
-@cache
 def _install(name: str) -> None:
     with (Path(tempfile.gettempdir()) / f"switchboard-{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes, the second finds it done
@@ -151,6 +130,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Watch a unit test: it starts no process, and nothing in `shared` blocks its event loop."""
+    kinds.entering(item)
     blocking.watch(kinds.is_unit(item))
 
 
