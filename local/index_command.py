@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, aclosing, suppress
 from copy import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -69,11 +70,10 @@ def main() -> int:
         if arguments.sync:
             return asyncio.run(_ingest(None, settings))
         with ExitStack() as held:
-            if not _is_alone(settings, held):
-                return 0 if arguments.first else _fail(_NOT_ALONE, 1)
+            alone = partial(_is_alone, settings, held)
             if arguments.first:
-                return _index_first(arguments.first, settings)
-            return _index(arguments.folder, _list(arguments.folder, settings), settings)
+                return _index_first(arguments.first, settings) if alone() else 0
+            return _index(arguments.folder, _list(arguments.folder, settings), settings, alone)
     except NotConfigured as wrong:
         return _fail(wrong.message, 2)
     except SwitchboardError as fault:
@@ -193,14 +193,19 @@ def _index_first(folder: Path, settings: Settings) -> int:
     return _index(folder, iter(listing), settings) if asyncio.run(_holds_a_part(names, settings)) else 0
 
 
-def _index(folder: Path, listing: Iterator[FoundFile | FileReport], settings: Settings) -> int:
+def _index(
+    folder: Path,
+    listing: Iterator[FoundFile | FileReport],
+    settings: Settings,
+    alone: Callable[[], bool] = lambda: True,
+) -> int:
     if problem := _problem(folder, settings):
         return _fail(problem, 2)
     before: list[FoundFile | FileReport] = []
     for found in listing:
         before.append(found)
         if isinstance(found, FoundFile | ClosedFolder):
-            return asyncio.run(_ingest(chain(before, listing), settings))
+            return asyncio.run(_ingest(chain(before, listing), settings)) if alone() else _fail(_NOT_ALONE, 1)
     return _fail(f"{folder} holds no document that can be read; the index is left as it was.", 2)  # else it was emptied
 
 
