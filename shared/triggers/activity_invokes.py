@@ -171,7 +171,7 @@ async def exchange(call: Call, activity: Activity) -> tuple[Record, int]:
     return told, 200
 
 
-async def _signed_in(call: Call, sent: Any) -> Caller:  # noqa: ANN401 (what a client sends)
+async def _signed_in(call: Call, sent: object) -> Caller:
     """Check a user's token and keep its groups; return the user with them.
 
     Raises:
