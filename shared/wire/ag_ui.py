@@ -15,7 +15,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.citations import citations_in
 from shared.errors import FILTERED_ANSWER, ContentFiltered, Overloaded, RateLimited, SwitchboardError, error_text
-from shared.wire.ag_ui_body import AgUiDetails, attached, parse
+from shared.wire.ag_ui_body import AgUiDetails, parse, sent_files
 from shared.wire.consent import PAUSED, consent_text, cut_arguments, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, passages_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE, Framed, one_line
@@ -326,7 +326,7 @@ def _sources_json(points: Iterable[events.DataPoint], base_url: str) -> list[Jso
 AG_UI = Protocol(
     name="ag-ui",
     parse=parse,
-    attached=attached,
+    sent_files=sent_files,
     answer=None,
     encoder=_Encoder,
     error=lambda error, invocation_id: coded_error_record(error, invocation_id, **beside(error)),

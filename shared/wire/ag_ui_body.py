@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import ConfigDict, FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Decision, Json
-from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire.chat_body import (
     LONGEST_CONVERSATION,
@@ -23,12 +22,10 @@ from shared.wire.chat_body import (
     parse_chat,
 )
 from shared.wire.consent import MOST_DECISIONS, is_title, reason_in
-from shared.wire.json_file import SentFile, attached_files
+from shared.wire.message_parts import MOST_PARTS, SentFile, files_in, text_in
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, definitions
 
-MOST_PARTS = 1_000
-"""Parts in the content of a message."""
 MOST_CONTEXT = 1_000
 """Entries of `context`."""
 _RUN_ID = re.compile("[0-9a-f]{32}")
@@ -154,16 +151,13 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     )
 
 
-def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the files in the user's messages of a body that `parse` has accepted.
-
-    Raises:
-        BadRequest: a file is not in base64.
-        TooLarge: there are too many.
-    """
+def sent_files(body: Mapping[str, Json]) -> Iterator[tuple[int, SentFile]]:
+    """Yield the files in the user's messages of a body that `parse` has accepted, as `Protocol.sent_files` does."""
     messages = cast("list[dict[str, Json]]", body["messages"])
     kept = [(place, message) for place, message in enumerate(messages) if message["role"] not in _SKIPPED]
-    return attached_files(file for index, (place, message) in enumerate(kept) for file in _files(place, message, index))
+    for index, (place, message) in enumerate(kept):
+        if message["role"] == "user":
+            yield from ((index, file) for file in files_in(f"messages[{place}].content", message.get("content"), _part))
 
 
 def _goes_another_way(keys: AgUiKeys) -> bool:
@@ -209,26 +203,24 @@ def _content(path: str, message: AgUiMessage) -> str:
     match cast("Json", message.content):
         case str(text):
             return text
-        case list(parts) if len(parts) > MOST_PARTS:
-            raise BadRequest(f"{path}: should have at most {MOST_PARTS:,} parts.")
         case list(parts):
-            texts = [_text(f"{path}[{number}]", part) for number, part in enumerate(parts)]
-            return "\n\n".join(text for text in texts if text)
+            return text_in(path, parts, _part)
         case None if message.role == "assistant":
             return ""
         case _:
             raise BadRequest(f"{path}: should be a string, or a list of parts.")
 
 
-def _text(path: str, part: Json) -> str:
-    """The text of a part; empty for a file."""
+def _part(path: str, part: Json) -> str | SentFile:
+    """The text of a part, or the file that it is."""
     match part:
         case {"type": "text", "text": str(text)}:
             return text
-        case {"type": "image" | "document", "source": {"type": "data", "value": str(), "mimeType": str()}}:
-            return ""
-        case {"type": "binary", "data": str(), "mimeType": str()}:
-            return ""
+        case {"type": "image" | "document", "source": {"type": "data", "value": str(data), "mimeType": str(kind)}}:
+            metadata = part.get("metadata")
+            return _file(f"{path}.source.value", data, metadata if isinstance(metadata, dict) else {}, kind)
+        case {"type": "binary", "data": str(data), "mimeType": str(kind)}:
+            return _file(f"{path}.data", data, part, kind)
         case {"type": "image" | "document"}:
             raise BadRequest(
                 f"{path}.source: should be of the type 'data', with the file in base64 as its value, and its mimeType; "
@@ -242,24 +234,6 @@ def _text(path: str, part: Json) -> str:
             raise BadRequest(f"{path}: should be a text, an image or a document, with one of these as its type.")
 
 
-def _files(place: int, message: Mapping[str, Json], index: int) -> Iterator[SentFile]:
-    """The files of a message, if it is the user's.
-
-    Args:
-        place: The index of the message in the body.
-        message: The message.
-        index: Its index among those that are not skipped.
-    """
-    parts = message.get("content") if message["role"] == "user" else None
-    for number, part in enumerate(parts if isinstance(parts, list) else ()):
-        path = f"messages[{place}].content[{number}]"
-        match part:
-            case {"type": str(type_), "source": {"value": str(data), "mimeType": str(kind)}} if type_ != "text":
-                metadata = part.get("metadata")
-                name = metadata.get("filename") if isinstance(metadata, dict) else None
-                yield SentFile(index, f"{path}.source.value", data, name if isinstance(name, str) else "", kind)
-            case {"type": "binary", "data": str(data), "mimeType": str(kind)}:
-                name = part.get("filename")
-                yield SentFile(index, f"{path}.data", data, name if isinstance(name, str) else "", kind)
-            case _:
-                pass  # a text
+def _file(path: str, data: str, named: Mapping[str, Json], kind: str) -> SentFile:
+    name = named.get("filename")
+    return SentFile(path, data, name if isinstance(name, str) else "", kind)

@@ -14,7 +14,7 @@ from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
 from shared.citations import citations_in
 from shared.errors import ContentFiltered, error_text
-from shared.wire.ai_sdk_body import AiSdkDetails, attached, parse
+from shared.wire.ai_sdk_body import AiSdkDetails, parse, sent_files
 from shared.wire.consent import PAUSED, arguments_of, consent_text, cut_text, question, title_of
 from shared.wire.context import input_output_tokens, link_to, texts_by_source, thoughts_json
 from shared.wire.framing import HOLE, SSE_DONE, Framed, one_line
@@ -242,7 +242,7 @@ def _filtered(prompt: Json, answer: Json) -> Record:
 AI_SDK = Protocol(
     name="ai-sdk",
     parse=parse,
-    attached=attached,
+    sent_files=sent_files,
     answer=None,
     encoder=_Encoder,
     framing=SSE_DONE,

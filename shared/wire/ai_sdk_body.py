@@ -12,17 +12,14 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from shared.chat_types import ChatRequest, Decision, Json
-from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
 from shared.wire.consent import reason_in
 from shared.wire.framing import encode_json
-from shared.wire.json_file import SentFile, attached_files
+from shared.wire.message_parts import MOST_PARTS, SentFile, files_in, text_in
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
 
-MOST_PARTS = 1_000
-"""Parts of a message."""
 _RESPONDED = "approval-responded"
 """State of a call whose question for consent the user has answered."""
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -80,31 +77,28 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     return replace(request, chat=chat, tools=tools, tool_choice=how, for_encoder=details)
 
 
-def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the files in the user's messages of a body that `parse` has accepted.
+def sent_files(body: Mapping[str, Json]) -> Iterator[tuple[int, SentFile]]:
+    """Yield the files in the user's messages of a body that `parse` has accepted, as `Protocol.sent_files` does.
 
-    Raises:
-        BadRequest: a file is not in a `data:` URL in base64.
-        TooLarge: there are too many.
+    An answer may have become several messages, which counts for their indexes.
     """
-    return attached_files(_sent(cast("list[Json]", body["messages"])))
-
-
-def _sent(messages: list[Json]) -> Iterator[SentFile]:
-    """The files of the user's messages. An answer may have become several messages, which counts for their indexes."""
     at = 0
-    for place, message in enumerate(messages):
-        parts = message.get("parts") if isinstance(message, dict) and message.get("role") == "user" else None
-        for number, part in enumerate(parts if isinstance(parts, list) else ()):
-            if isinstance(part, dict) and part.get("type") == "file":
-                path = f"messages[{place}].parts[{number}]"
-                url, name, kind = part.get("url"), part.get("filename") or "", part.get("mediaType") or ""
-                if not (isinstance(url, str) and isinstance(name, str) and isinstance(kind, str)):
-                    raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
-                if not url.startswith("data:"):
-                    raise BadRequest(f"{path}.url: should be a data: URL; nothing is fetched from elsewhere.")
-                yield SentFile(at, f"{path}.url", url, name, kind.partition(";")[0])
+    for place, message in enumerate(cast("list[Json]", body["messages"])):
+        if isinstance(message, dict) and message.get("role") == "user":
+            yield from ((at, file) for file in files_in(f"messages[{place}].parts", message.get("parts"), _file))
         at += len(_flat(place, message))
+
+
+def _file(path: str, part: Json) -> str | SentFile:
+    """The file that a part is, or its text."""
+    if not (isinstance(part, dict) and part.get("type") == "file"):
+        return _text(path, part)
+    url, name, kind = part.get("url"), part.get("filename") or "", part.get("mediaType") or ""
+    if not (isinstance(url, str) and isinstance(name, str) and isinstance(kind, str)):
+        raise BadRequest(f"{path}: should have strings as its url, filename and mediaType.")
+    if not url.startswith("data:"):
+        raise BadRequest(f"{path}.url: should be a data: URL; nothing is fetched from elsewhere.")
+    return SentFile(f"{path}.url", url, name, kind.partition(";")[0])
 
 
 def _functions(tools: Json) -> list[FunctionKeys]:
@@ -185,12 +179,10 @@ def _flat(place: int, message: Json, *, is_last: bool = False) -> list[Json]:
     parts = message.get("parts")
     if not isinstance(parts, list):
         raise BadRequest(f'{path}: should be a list, such as [{{"type": "text", "text": "…"}}].')
-    if len(parts) > MOST_PARTS:
-        raise BadRequest(f"{path}: should have at most {MOST_PARTS:,} parts.")
+    text = text_in(path, parts, _text)
     if message.get("role") == "assistant":
         return [one for step in _steps(path, parts, is_last=is_last) for one in step.messages()]
-    texts = [_text(f"{path}[{number}]", part) for number, part in enumerate(parts)]
-    return [{"role": message.get("role"), "content": "\n\n".join(text for text in texts if text)}]
+    return [{"role": message.get("role"), "content": text}]
 
 
 @dataclass(frozen=True, slots=True)

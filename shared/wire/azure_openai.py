@@ -23,7 +23,7 @@ from shared.core.fold import Answer
 from shared.errors import BadRequest
 from shared.wire.framing import SSE_OPENAI, Framed
 from shared.wire.openai import ChunksEncoder, completion
-from shared.wire.openai_body import OpenaiKeys, attached
+from shared.wire.openai_body import OpenaiKeys, sent_files
 from shared.wire.openai_body import parse as parse_openai
 from shared.wire.openai_parts import error_object, gathered, joined, sources_context
 from shared.wire.openai_request import AGENT, MODELS, OpenaiDetails
@@ -264,7 +264,7 @@ def _delta_of(record: Record) -> Mapping[str, Json]:
 AZURE_OPENAI = Protocol(
     name="azure-openai",
     parse=parse,
-    attached=attached,
+    sent_files=sent_files,
     answer=_answer,
     encoder=_Encoder,
     error=error_object,

@@ -9,13 +9,12 @@ from typing import cast
 
 from shared import events
 from shared.chat_types import ChatRequest, Json
-from shared.core.attachments import Attachment
 from shared.core.fold import Answer, agent_answer
 from shared.errors import BadRequest
 from shared.wire.chat_body import LONGEST_CONVERSATION, MAX_CONVERSATION_ID, parse_chat
 from shared.wire.consent import with_calls
 from shared.wire.context_encoder import ContextEncoder
-from shared.wire.json_file import SentFile, attached_files
+from shared.wire.message_parts import SentFile, files_in
 from shared.wire.protocol import Record
 
 
@@ -84,32 +83,26 @@ def _kind(item: Mapping[str, Json]) -> Json:
     return item.get("content_type") or item.get("$type") or "TextContent"
 
 
-def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the images in the messages of a body that `parse_kernel_chat` has accepted.
-
-    Raises:
-        BadRequest: an image is not in base64.
-        TooLarge: there are too many.
-    """
-    return attached_files(
-        file for place, message in enumerate(cast("list[Json]", body["messages"])) for file in _images(place, message)
-    )
+def sent_files(body: Mapping[str, Json]) -> Iterator[tuple[int, SentFile]]:
+    """Yield the images in the user's messages of a body that `parse_kernel_chat` has accepted."""
+    for place, message in enumerate(cast("list[Json]", body["messages"])):
+        flat = _flat(message) if isinstance(message, dict) else {}
+        if flat.get("role") == "user":
+            path, items = f"messages[{place}].items", _lower(flat).get("items")
+            yield from ((place, file) for file in files_in(path, items, _image))
 
 
-def _images(place: int, message: Json) -> Iterator[SentFile]:
-    """The images of a message, if it is the user's."""
-    flat = _flat(message) if isinstance(message, dict) else {}
-    items = _lower(flat).get("items") if flat.get("role") == "user" else None
-    for number, item in enumerate(items if isinstance(items, list) else ()):
-        keys = _lower(item) if isinstance(item, dict) else {}
-        if _kind(keys) in ("image", "ImageContent"):
-            path = f"messages[{place}].items[{number}]"
-            data, media_type = keys.get("data"), keys.get("mimetype") or keys.get("mime_type")
-            url = keys.get("datauri") or keys.get("data_uri") or keys.get("uri")
-            url = f"data:{media_type};base64,{data}" if isinstance(data, str) and data else url
-            if not isinstance(url, str) or not url.startswith("data:image/"):
-                raise BadRequest(f"{path}: should be an image in base64; nothing is fetched from elsewhere.")
-            yield SentFile(place, path, url)
+def _image(path: str, item: Json) -> str | SentFile:
+    """The image that an item is; empty: it is none."""
+    keys = _lower(item) if isinstance(item, dict) else {}
+    if _kind(keys) not in ("image", "ImageContent"):
+        return ""
+    data, media_type = keys.get("data"), keys.get("mimetype") or keys.get("mime_type")
+    url = keys.get("datauri") or keys.get("data_uri") or keys.get("uri")
+    url = f"data:{media_type};base64,{data}" if isinstance(data, str) and data else url
+    if not isinstance(url, str) or not url.startswith("data:image/"):
+        raise BadRequest(f"{path}: should be an image in base64; nothing is fetched from elsewhere.")
+    return SentFile(path, url)
 
 
 class KernelEncoder(ContextEncoder):

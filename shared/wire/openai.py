@@ -15,7 +15,7 @@ from shared.errors import ContentFiltered
 from shared.wire.consent import consent_events, ended_in_words, in_words
 from shared.wire.context import texts_by_source, usage_json
 from shared.wire.framing import HOLE, SSE_OPENAI, Framed, one_line
-from shared.wire.openai_body import attached, parse
+from shared.wire.openai_body import parse, sent_files
 from shared.wire.openai_parts import citations, error_object, gathered, joined, known, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.protocol import BETWEEN_MESSAGES, QUESTION, Protocol, Record
@@ -198,7 +198,7 @@ def _reason(finished: events.Finished) -> str:
 OPENAI = Protocol(
     name="openai",
     parse=parse,
-    attached=attached,
+    sent_files=sent_files,
     answer=completion,
     encoder=ChunksEncoder,
     error=error_object,

@@ -11,11 +11,10 @@ from typing import Annotated, Literal, cast
 from pydantic import FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Json
-from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION
-from shared.wire.json_file import SentFile, attached_files
+from shared.wire.message_parts import SentFile, files_in, text_in
 from shared.wire.openai_request import ResponseFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, NamedTool, refuse_other_kinds
@@ -84,15 +83,11 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     )
 
 
-def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the images and other files in the messages of a body that `parse` has accepted.
-
-    Raises:
-        BadRequest: a file is not in base64.
-        TooLarge: there are too many.
-    """
-    messages = cast("list[Json]", body["messages"])
-    return attached_files(file for place, message in enumerate(messages) for file in _files(place, message))
+def sent_files(body: Mapping[str, Json]) -> Iterator[tuple[int, SentFile]]:
+    """Yield the files in the messages of a body that `parse` has accepted, as `Protocol.sent_files` does."""
+    for place, message in enumerate(cast("list[dict[str, Json]]", body["messages"])):
+        path = f"messages[{place}].content"
+        yield from ((place, file) for file in files_in(path, message.get("content"), _part))
 
 
 def _explained(body: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -119,43 +114,23 @@ def _flat(place: int, message: Json) -> Json:
     if parts is None and message.get("role") == "assistant":
         message = message | {"content": None}  # the SDKs leave it out beside tool calls
     if isinstance(parts, list):
-        if len(parts) > openai.MOST_PARTS:
-            raise BadRequest(f"messages[{place}].content: should have at most {openai.MOST_PARTS} parts.")
-        texts = [_text(f"messages[{place}].content[{number}]", part) for number, part in enumerate(parts)]
-        message = message | {"content": "\n\n".join(text for text in texts if text is not None)}
+        message = message | {"content": text_in(f"messages[{place}].content", parts, _part)}
     return message
 
 
-def _text(path: str, part: Json) -> str | None:
-    """The text of a part; None for an image or another file."""
+def _part(path: str, part: Json) -> str | SentFile:
+    """The text of a part, or the image or other file that it is."""
     match part:
         case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
-        case {"type": "image_url", "image_url": {"url": str(url)}}:
-            openai.check_image_url(f"{path}.image_url.url", url)
-            return None
-        case {"type": "image_url"}:
-            raise BadRequest(f"{path}.image_url.url: should be a string.")
+        case {"type": "image_url", **keys}:
+            image = keys.get("image_url")
+            return openai.image_in(f"{path}.image_url.url", image.get("url") if isinstance(image, dict) else None)
         case {"type": "file", "file": dict(keys)}:
-            openai.check_file(f"{path}.file", keys)
-            return None
+            return openai.file_in(f"{path}.file", keys)
         case {"type": "file"}:
             raise BadRequest(f"{path}.file: should be an object with 'file_data' and 'filename'.")
         case _:
             raise BadRequest(
                 f"{path}: should be a text, an image or a file, of the type 'text', 'image_url' or 'file'."
             )
-
-
-def _files(place: int, message: Json) -> Iterator[SentFile]:
-    """The images and other files of a message."""
-    if isinstance(message, dict) and isinstance(parts := message.get("content"), list):
-        for number, part in enumerate(parts):
-            path = f"messages[{place}].content[{number}]"
-            match part:
-                case {"type": "image_url", "image_url": {"url": str(url)}}:
-                    yield SentFile(place, f"{path}.image_url.url", url)
-                case {"type": "file", "file": {"file_data": str(data), **keys}}:
-                    yield SentFile(place, f"{path}.file.file_data", data, str(keys.get("filename") or ""))
-                case _:
-                    pass

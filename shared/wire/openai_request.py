@@ -16,6 +16,7 @@ from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import encode_json
+from shared.wire.message_parts import SentFile
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions, is_deeper
 
@@ -26,8 +27,6 @@ AGENT = "switchboard-"
 _MODEL_NAMES = (
     f"`switchboard`, `switchboard-team` for the team of agents, or `{AGENT}` and an agent's name for that agent alone."
 )
-MOST_PARTS = 1_000
-"""Parts in the content of a message."""
 _TASKS = tuple(msgspec.json.decode(Path(__file__).with_name("openai_tasks.json").read_bytes(), type=list[str]))
 """How prompts begin that a front end sends for itself: for titles, tags, follow-up questions and the like.
 
@@ -181,29 +180,34 @@ def _agent_of(model: str) -> str:
     return model.removeprefix(AGENT)
 
 
-def check_image_url(part: str, url: str) -> None:
-    """Raise BadRequest if a URL does not hold an image itself."""
-    if not url.startswith("data:image/"):
-        raise BadRequest(f"{part}: should be a data: URL of an image; nothing is fetched from elsewhere.")
+def image_in(path: str, url: Json) -> SentFile:
+    """Return the image that a URL holds itself; raise BadRequest if it holds none."""
+    if not (isinstance(url, str) and url.startswith("data:image/")):
+        raise BadRequest(
+            f"{path}: should be a data: URL of an image; no files are kept here, and nothing is fetched from elsewhere."
+        )
+    return SentFile(path, url)
 
 
-def check_file(part: str, keys: Mapping[str, Json]) -> None:
-    """Raise BadRequest if a part does not hold a file itself.
+def file_in(path: str, keys: Mapping[str, Json]) -> SentFile:
+    """Return the file that a part holds itself; raise BadRequest if it holds none.
 
     Args:
-        part: The place of the keys in the body.
+        path: The place of the keys in the body.
         keys: `file_data`, `filename`, and the keys of files that are elsewhere.
     """
     for key in ("file_id", "file_url"):
         if keys.get(key):
             raise BadRequest(
-                f"{part}.{key}: should be left out: no files are kept here, and nothing is fetched from elsewhere. "
+                f"{path}.{key}: should be left out: no files are kept here, and nothing is fetched from elsewhere. "
                 "Send the file in base64 as 'file_data', with its 'filename'."
             )
-    if not isinstance(keys.get("file_data"), str):
-        raise BadRequest(f"{part}.file_data: should be the file in base64, as a data: URL.")
-    if not isinstance(keys.get("filename") or "", str):
-        raise BadRequest(f"{part}.filename: should be a string.")
+    data, name = keys.get("file_data"), keys.get("filename") or ""
+    if not isinstance(data, str):
+        raise BadRequest(f"{path}.file_data: should be the file in base64, as a data: URL.")
+    if not isinstance(name, str):
+        raise BadRequest(f"{path}.filename: should be a string.")
+    return SentFile(f"{path}.file_data", data, name)
 
 
 _MOST_BYTES = 64 * 1024

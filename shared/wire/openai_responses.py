@@ -21,7 +21,7 @@ from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
 from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, known, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
-from shared.wire.openai_responses_body import APPROVAL, attached, parse
+from shared.wire.openai_responses_body import APPROVAL, parse, sent_files
 from shared.wire.openai_responses_references import completed
 from shared.wire.parts_encoder import PartsEncoder
 from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record
@@ -363,7 +363,7 @@ def _usage(usage: events.Usage) -> Record:
 OPENAI_RESPONSES = Protocol(
     name="openai-responses",
     parse=parse,
-    attached=attached,
+    sent_files=sent_files,
     completed=completed,
     unfinished=unfinished,
     answer=_answer,

@@ -12,12 +12,11 @@ from typing import Annotated, Literal, TypedDict, cast
 from pydantic import FailFast, Field, SkipValidation
 
 from shared.chat_types import ChatRequest, Decision, Json
-from shared.core.attachments import Attachment
 from shared.errors import BadRequest
 from shared.wire import openai_request as openai
 from shared.wire.chat_body import LONGEST_CONVERSATION
 from shared.wire.consent import reason_in
-from shared.wire.json_file import SentFile, attached_files
+from shared.wire.message_parts import SentFile, files_in, text_in
 from shared.wire.openai_request import TextFormat, form_of
 from shared.wire.request_body import BodyModel
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, refuse_other_kinds
@@ -152,22 +151,13 @@ def decisions_in(body: Mapping[str, Json]) -> tuple[Decision, ...]:
     return tuple(reversed(found))
 
 
-def attached(body: Mapping[str, Json]) -> tuple[Attachment, ...]:
-    """Return the images and other files in the messages of a body that `parse` has accepted.
-
-    Raises:
-        BadRequest: a file is not in base64.
-        TooLarge: there are too many.
-    """
+def sent_files(body: Mapping[str, Json]) -> Iterator[tuple[int, SentFile]]:
+    """Yield the files in the messages of a body that `parse` has accepted, as `Protocol.sent_files` does."""
     if decisions_in(body):
-        return ()
+        return
     before = 1 if body.get("instructions") else 0
-    return attached_files(
-        file
-        for place, (message, item) in enumerate(_messages(body), before)
-        for path, part in _parts(f"{message}.content", item.get("content"))
-        for file in _files(place, path, part)
-    )
+    for place, (path, item) in enumerate(_messages(body), before):
+        yield from ((place, file) for file in files_in(f"{path}.content", item.get("content"), _part))
 
 
 def _refuse(body: Mapping[str, Json]) -> None:
@@ -257,10 +247,7 @@ def _joined(path: str, content: Json) -> str:
         return content
     if not isinstance(content, list):
         raise BadRequest(f"{path}: should be a string or a list of parts.")
-    if len(content) > openai.MOST_PARTS:
-        raise BadRequest(f"{path}: should have at most {openai.MOST_PARTS} parts.")
-    texts = [_text(place, part) for place, part in _parts(path, content)]
-    return "\n\n".join(text for text in texts if text is not None)
+    return text_in(path, content, _part)
 
 
 def _call(path: str, item: Mapping[str, Json]) -> Json:
@@ -280,39 +267,18 @@ def _result(path: str, item: Mapping[str, Json]) -> Json:
     return {"role": "tool", "tool_call_id": call_id, "content": _joined(f"{path}.output", item.get("output"))}
 
 
-def _parts(path: str, content: Json) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The parts of a content, each with its place in the body."""
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        yield f"{path}[{number}]", part if isinstance(part, dict) else {}
-
-
-def _text(path: str, part: dict[str, Json]) -> str | None:
-    """The text of a part; None for an image or another file."""
+def _part(path: str, part: Json) -> str | SentFile:
+    """The text of a part, or the image or other file that it is."""
     match part:
         case {"type": "input_text" | "output_text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return text
-        case {"type": "input_image", "image_url": str(url)}:
-            openai.check_image_url(f"{path}.image_url", url)
-            return None
-        case {"type": "input_image"}:
-            raise BadRequest(f"{path}.image_url: should be a data: URL of an image; no files are kept here.")
-        case {"type": "input_file"}:
-            openai.check_file(path, part)
-            return None
+        case {"type": "input_image", **keys}:
+            return openai.image_in(f"{path}.image_url", keys.get("image_url"))
+        case {"type": "input_file", **keys}:
+            return openai.file_in(path, keys)
         case _:
             kinds = _either("input_text", "output_text", "input_image", "input_file")
             raise BadRequest(f"{path}: should be a text, an image or a file, of the type {kinds}.")
-
-
-def _files(place: int, path: str, part: dict[str, Json]) -> Iterator[SentFile]:
-    """The image or other file that a part is, if it is one."""
-    match part:
-        case {"type": "input_image", "image_url": str(url)}:
-            yield SentFile(place, f"{path}.image_url", url)
-        case {"type": "input_file", "file_data": str(data), **keys}:
-            yield SentFile(place, f"{path}.file_data", data, str(keys.get("filename") or ""))
-        case _:
-            pass
 
 
 def _either(*names: str) -> str:

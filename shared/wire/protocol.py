@@ -1,6 +1,16 @@
 """The interface of a protocol. The protocols are in this package, and listed in `shared/wire/table.py`."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from copy import replace
 from typing import Protocol as TypingProtocol
 from typing import Self, cast
@@ -14,6 +24,7 @@ from shared.errors import BadRequest, KeyReused, NotAllowed, NotSignedIn, Switch
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Failed, OpenCall, ToolEnded
 from shared.wire.consent import in_words, with_calls
 from shared.wire.framing import SSE, BrokenOff, Framed, Framing, encode_json
+from shared.wire.message_parts import SentFile, attached_files
 from shared.wire.request_body import BODY_LIMIT, Body
 
 type Record = dict[str, Json]
@@ -91,9 +102,9 @@ class Protocol(msgspec.Struct, frozen=True):
     status of these, nor the body beside it."""
     refuses_in_stream: bool = False
     """Whether a missing or refused sign-in is among them. Else it has its status, which clients that sign in read."""
-    attached: Callable[[Mapping[str, Json]], tuple[Attachment, ...]] | None = None
-    """Returns the files inside a JSON body that `parse` has accepted; raises BadRequest or TooLarge. None: no body has
-    any."""
+    sent_files: Callable[[Mapping[str, Json]], Iterator[tuple[int, SentFile]]] | None = None
+    """Yields the files inside a JSON body that `parse` has accepted, each with the index of its message; raises
+    BadRequest. None: no body has any."""
     takes_files: bool = False
     """Whether requests can contain files, as a multipart form."""
     keeps_chats: bool = False
@@ -160,9 +171,9 @@ class Protocol(msgspec.Struct, frozen=True):
             BadRequest: a file cannot be decoded.
             TooLarge: there are too many, or the JSON without its files is over `BODY_LIMIT`.
         """
-        if self.attached is None:
+        if self.sent_files is None:
             return body.files
-        files = self.attached(body.json)
+        files = attached_files(self.sent_files(body.json))
         if body.size - sum((len(file.data) + 2) // 3 * 4 for file in files) > BODY_LIMIT:
             raise TooLarge(
                 f"The request is over {BODY_LIMIT:,} bytes without its files. Send fewer or shorter messages."

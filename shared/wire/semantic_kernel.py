@@ -14,7 +14,7 @@ from shared.events import ChatEvent, CompletionStarted, Failed, FilterAnnotation
 from shared.wire.consent import arguments_of, cut_text, in_words
 from shared.wire.context import answer_context
 from shared.wire.framing import SSE
-from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
+from shared.wire.kernel import KernelEncoder, parse_kernel_chat, sent_files
 from shared.wire.protocol import Protocol, Record
 
 
@@ -178,7 +178,7 @@ def _usage(usage: Usage) -> Record:
 SEMANTIC_KERNEL = Protocol(
     name="semantic-kernel",
     parse=lambda body: parse_kernel_chat(body, "ConversationId", "conversationId"),
-    attached=attached,
+    sent_files=sent_files,
     answer=lambda request, answer: [_whole(request, answer)],
     encoder=_Encoder,
     framing=SSE,

@@ -12,7 +12,7 @@ from shared.events import CompletionStarted, FilterAnnotation, Finished, OpenCal
 from shared.wire.consent import cut_arguments, cut_text, in_words
 from shared.wire.context import answer_context, filtered_context
 from shared.wire.framing import SSE
-from shared.wire.kernel import KernelEncoder, attached, parse_kernel_chat
+from shared.wire.kernel import KernelEncoder, parse_kernel_chat, sent_files
 from shared.wire.protocol import Protocol, Record
 
 _REASONS = ("stop", "length", "content_filter", "tool_calls", "function_call")
@@ -134,7 +134,7 @@ def _usage(usage: Usage) -> Record:
 SEMANTIC_KERNEL_PYTHON = Protocol(
     name="semantic-kernel-python",
     parse=lambda body: parse_kernel_chat(body, "conversation_id"),
-    attached=attached,
+    sent_files=sent_files,
     answer=lambda request, answer: [_whole(request, answer)],
     encoder=_Encoder,
     framing=SSE,

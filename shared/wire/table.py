@@ -110,7 +110,7 @@ class Resolved(msgspec.Struct, frozen=True):
         if not is_form(self.content_type):
             own = self.protocol.example
             example = EXAMPLE if "messages" in own else encode_json(own).decode()
-            return JsonReader(FILES_BODY_LIMIT if self.protocol.attached else BODY_LIMIT, example)
+            return JsonReader(FILES_BODY_LIMIT if self.protocol.sent_files else BODY_LIMIT, example)
         if not self.protocol.takes_files:
             raise BadRequest(
                 f"The protocol '{self.protocol.name}' takes no files: send JSON, or a form to the routes of "

@@ -91,7 +91,7 @@ BAD_REQUESTS: list[tuple[dict[str, Any], type[sdk.APIStatusError], str | None, s
         sdk.BadRequestError,
         "messages[0].content",
         "bad_request",
-        "at most 1000 parts",
+        "at most 1,000 parts",
     ),
     (
         {"messages": [{"role": "robot", "content": "Hi"}]},

@@ -86,7 +86,7 @@ BAD_REQUESTS: list[tuple[dict[str, Any], str | None, str]] = [
     (
         {"input": [{"role": "user", "content": [{"type": "input_text", "text": "a"}] * 1001}]},
         "input[0].content",
-        "1000",
+        "1,000",
     ),
     ({"input": [{"role": "assistant", "content": "b"}]}, "messages", "there is no question"),
     (

@@ -283,7 +283,7 @@ def test_a_message_of_openais_may_have_as_many_parts_as_the_error_says(protocol:
         return PROTOCOLS[protocol].parse({"model": "switchboard", key: [{"role": "user", "content": parts}]})
 
     assert parse_parts(1_000).question.count("a") == 1_000
-    with pytest.raises(BadRequest, match="should have at most 1000 parts"):
+    with pytest.raises(BadRequest, match="should have at most 1,000 parts"):
         parse_parts(1_001)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from shared.wire.ai_sdk_body import MOST_PARTS
+from shared.wire.message_parts import MOST_PARTS
 
 
 class AiSdkRequestMessage(TypedDict):
