@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import msgspec
 
 from shared.chat_types import ChatRequest, Json, RequestContext
-from shared.core.recorded_chat import in_background
 from shared.core.running_turn import STOPPED
 from shared.documents.own import MINE
 from shared.errors import InternalError, SwitchboardError, Unavailable
@@ -32,6 +31,7 @@ from shared.events import (
     Usage,
 )
 from shared.history import owner_of
+from shared.runtime.background import in_background
 
 _log = logging.getLogger("switchboard.audit")
 _SECONDS = 5.0

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from copy import replace
-from typing import Any
 
 from shared.chat_types import RequestContext
 from shared.errors import NotFound, SwitchboardError, log_fault
 from shared.history import HistoryStore, StoredMessage, owner_of
+from shared.runtime.background import in_background
 
 _log = logging.getLogger("switchboard.history")
 
@@ -135,14 +135,3 @@ class RecordedChat:
 def _is_same(message: StoredMessage, written: StoredMessage | None) -> bool:
     """Whether a message was written as it is, whenever that was."""
     return written is not None and replace(message, timestamp=written.timestamp) == written
-
-
-_writing: set[asyncio.Task[object]] = set()
-
-
-def in_background(work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
-    """Do something, also when nobody waits for it any more."""
-    task = asyncio.create_task(work)
-    _writing.add(task)
-    task.add_done_callback(_writing.discard)
-    return task

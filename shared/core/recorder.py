@@ -29,7 +29,7 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 import msgspec
 
 from shared.chat_types import ChatRequest, Message, RequestContext, Role, ToolCall
-from shared.core.recorded_chat import QUESTION_SECONDS, RecordedChat, in_background, time_limit
+from shared.core.recorded_chat import QUESTION_SECONDS, RecordedChat, time_limit
 from shared.core.running_turn import STOPPED
 from shared.errors import ContentFiltered, InternalError, SwitchboardError, TooSlow, error_text, log_fault
 from shared.events import (
@@ -44,6 +44,7 @@ from shared.events import (
     ToolsCalled,
 )
 from shared.history import HistoryStore, StoredMessage, owner_of
+from shared.runtime.background import in_background
 from shared.verdicts import KeptAnswer, VerdictStore, kept_answer
 
 _log = logging.getLogger("switchboard.history")

@@ -2,12 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
 from contextlib import aclosing, suppress
 from copy import replace
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -34,6 +32,7 @@ from shared.runs.journal import Live
 from shared.runs.live import ended_in
 from shared.runs.quotas import Quotas
 from shared.runs.running import NewTurn, Runner, reported
+from shared.runtime.background import in_background
 from shared.turns.accept import AcceptedRequest
 from shared.wire.request_body import Body
 
@@ -74,7 +73,6 @@ class Runs:
         self.store = runner.store
         self._engine = engine
         self._quotas = Quotas(runner.service.settings, runner.store)
-        self._here: set[asyncio.Task[object]] = set()
         self.consents = Consents(runner.store, self._start_again, self.stop, runner.service.audit)
         find = partial(self.find, here=True)
         self.followers = Followers(runner.store, runner.service.settings, runner.lives, find, self._mark_followed)
@@ -145,7 +143,7 @@ class Runs:
         # What an earlier request has kept counts, and not what came with this one.
         new_turn = NewTurn(new.request, accepted, status_within, until) if etag and is_new else None
         run = self._runner.run_claimed(claim, new_turn, begun, is_last_try=is_last_try)
-        self._run_here(run).add_done_callback(lambda _: begun.done() or begun.set_result(None))
+        in_background(reported(run)).add_done_callback(lambda _: begun.done() or begun.set_result(None))
         return run_id, await asyncio.shield(begun)
 
     async def find(self, run_id: str, owner: str | None, *, here: bool = False) -> Standing:
@@ -407,13 +405,7 @@ class Runs:
             return
         claim = await claim_run(run_id, self.store)
         if isinstance(claim, Claim):
-            self._run_here(self._runner.run_claimed(claim))
-
-    def _run_here(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
-        task = asyncio.create_task(reported(work))
-        self._here.add(task)
-        task.add_done_callback(self._here.discard)
-        return task
+            in_background(reported(self._runner.run_claimed(claim)))
 
 
 def _not_found() -> NotFound:

@@ -21,6 +21,7 @@ from shared.outbound.faults import ServiceFault
 from shared.runs.begin import Arrival, Followed, Keeping, keeping_of
 from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
+from shared.runtime.background import in_background
 from shared.settings import Settings
 from shared.triggers.activity_files import files_of
 from shared.triggers.activity_invokes import exchange, judge, log_failure, press, sign_in_card, with_groups
@@ -286,14 +287,8 @@ def _say(call: Call, activity: Activity, said: str | Record) -> Response:
     record: Record = {"type": "message", "text": said} if isinstance(said, str) else said
     if activity.is_answered_in_response:
         return _whole(activity, [record])
-    task = asyncio.create_task(_send(call, activity, record))
-    _sending.add(task)
-    task.add_done_callback(_sending.discard)
+    in_background(_send(call, activity, record))
     return Response(status_code=202)
-
-
-_sending: set[asyncio.Task[None]] = set()
-"""What is being said; asyncio itself would forget it."""
 
 
 async def _send(call: Call, activity: Activity, record: Record) -> None:

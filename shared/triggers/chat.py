@@ -1,16 +1,21 @@
 """The chat routes. Each resolves the protocol, reads and checks the body, begins a run, and answers with it."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from copy import replace
+from typing import cast
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import ChatRequest
+from shared.chat_types import ChatRequest, Json
+from shared.errors import NotFound
 from shared.runs.begin import Arrival, keeping_of, outlives
 from shared.settings import Settings
 from shared.triggers.door import Call, Check, checked_first
-from shared.triggers.reading_runs import Earlier, address_of, shown
+from shared.triggers.reading_runs import address_of, parts, shown
 from shared.turns.accept import AcceptedRequest, RouteOptions, accept
 from shared.verdicts import answer_id_of, new_turn_id
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
@@ -18,6 +23,40 @@ from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol
 from shared.wire.run_body import read_key, read_preferences
 from shared.wire.table import Resolved, resolve
+
+_END_SECONDS = 5.0
+"""How long a request waits for the end of an answer that it refers to; another process may store it."""
+
+
+class _Earlier:
+    """The caller's kept runs, for requests that refer to them (`EarlierAnswers`).
+
+    Args:
+        owner: Who asks.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+
+    async def request(self, run_id: str, protocol: str) -> Mapping[str, Json] | None:
+        """Return the JSON of a run's request; None: there is no such run in the protocol of this name."""
+        _, runs = await parts()
+        with suppress(NotFound):
+            request, body = await runs.request(run_id, self._owner)
+            return body.json if request.protocol == protocol else None
+        return None
+
+    async def answer(self, run_id: str) -> Json:
+        """Return the whole answer of a run: an empty object if it failed or waits for a person, null if it goes on."""
+        _, runs = await parts()
+        try:
+            standing = await runs.ended(run_id, self._owner, _END_SECONDS)
+        except NotFound:
+            return None
+        result = standing.result
+        if not standing.has_stopped:
+            return None
+        return cast("Json", msgspec.json.decode(result.body)) if result and result.status == 200 else {}
 
 
 def _resolves(options: RouteOptions) -> Check:
@@ -89,16 +128,16 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     """Read and check the request, begin its run, and answer it."""
     request, settings = call.request, call.settings
     selected: Resolved = request.state.selected
-    kept = None if settings.batches == "off" else Earlier(call.owner)
     deadline = call.arrived + _seconds(settings, selected.protocol, options)
+    kept = None if settings.batches == "off" else _Earlier(call.owner)
     body = await call.read(selected.reader, deadline)
     protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
     request.state.protocol = protocol
+    prefers = read_preferences(request.headers.getlist("prefer"))
     if protocol.completed:
         body = await protocol.completed(body, kept)
     accepted = accept(protocol, body, call.asker, settings, options)
     request.state.asked = accepted.request
-    prefers = read_preferences(request.headers.getlist("prefer"))
     is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
     arrival = _arrival(call, accepted, deadline, options, is_later=is_later)
     beginning = app.begin(accepted, arrival, body if arrival.keeping.in_journal else None)
@@ -115,10 +154,9 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
         response = shown(request, settings, await followed.report(prefers.wait or 0))
         response.headers.update({"preference-applied": prefers.applied, "vary": "Prefer"})
         return response
+    headers = {"location": address_of(request, settings, followed.run_id)} if followed.run_id else {}
     response = await respond(request, protocol, followed, team=options.team)
-    if followed.run_id:
-        response.headers["location"] = address_of(request, settings, followed.run_id)
-    response.headers["vary"] = "Prefer"
+    response.headers.update({"vary": "Prefer", **headers})
     return response
 
 

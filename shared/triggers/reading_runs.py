@@ -1,11 +1,9 @@
 """What all routes do that read runs: find them, show how one stands, and stream one."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from copy import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from shared.runs.following import Report
     from shared.runs.registry import Runs
 
-_END_SECONDS = 5.0
-"""How long a request waits for the end of an answer that it refers to; another process may store it."""
 RETRY_AFTER_SECONDS = 5
 """When to ask again for a run that has not ended."""
 NO_RUNS = "No answers are kept here: BATCH_BACKEND is 'off'."
@@ -103,37 +99,6 @@ async def followed(
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
     lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
     return RecordsResponse(lines, headers=headers)
-
-
-class Earlier:
-    """The caller's kept runs, for requests that refer to them (`EarlierAnswers`).
-
-    Args:
-        owner: Who asks.
-    """
-
-    def __init__(self, owner: str) -> None:
-        self._owner = owner
-
-    async def request(self, run_id: str, protocol: str) -> Mapping[str, Json] | None:
-        """Return the JSON of a run's request; None: there is no such run in the protocol of this name."""
-        _, runs = await parts()
-        with suppress(NotFound):
-            request, body = await runs.request(run_id, self._owner)
-            return body.json if request.protocol == protocol else None
-        return None
-
-    async def answer(self, run_id: str) -> Json:
-        """Return the whole answer of a run: an empty object if it failed or waits for a person, null if it goes on."""
-        _, runs = await parts()
-        try:
-            standing = await runs.ended(run_id, self._owner, _END_SECONDS)
-        except NotFound:
-            return None
-        result = standing.result
-        if not standing.has_stopped:
-            return None
-        return cast("Json", msgspec.json.decode(result.body)) if result and result.status == 200 else {}
 
 
 def address_of(request: Request, settings: Settings, run_id: str) -> str:

@@ -17,6 +17,7 @@ from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
 from shared.documents.own import PEOPLE
 from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
+from shared.runtime.background import in_background
 from shared.triggers.errors import invocation_id
 from shared.web.responses import TurnResponse, cancelled_on_disconnect, json_response
 from shared.wire.framing import encode_json
@@ -33,8 +34,6 @@ _MOST_UPLOADS = 4
 _LINES = "application/x-ndjson"
 
 _uploads = {is_own: asyncio.Semaphore(_MOST_UPLOADS) for is_own in (False, True)}
-_working: set["asyncio.Task[FileReport]"] = set()
-"""Uploads that go on when their caller has left."""
 
 
 class BytesReader:
@@ -83,9 +82,8 @@ class Upload:
         self.steps: asyncio.Queue[str | None] = asyncio.Queue()
         """Each step when it begins, and None at the end."""
         self._is_read = False
-        self.work = asyncio.create_task(self._work(name, data, replaces, rights, held))
+        self.work = in_background(self._work(name, data, replaces, rights, held))
         self._shown = shown or name
-        _working.add(self.work)
         self.work.add_done_callback(_forget)
 
     async def response(self, request: Request) -> Response:
@@ -155,7 +153,6 @@ def _accepts_lines(request: Request) -> bool:
 
 
 def _forget(work: "asyncio.Task[FileReport]") -> None:
-    _working.discard(work)
     if not work.cancelled():
         work.exception()  # its caller may have left, and asyncio would log a fault that nobody has looked at
 

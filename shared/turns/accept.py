@@ -103,6 +103,7 @@ def accept(
     request = protocol.parse(body.json)
     files = protocol.files_of(body)
     overrides = request.overrides
+    access = access_with_own(asker.caller, settings, overrides)
     if overrides.show_progress and not protocol.shows_progress:
         overrides = replace(overrides, show_progress=False)
     stream = request.stream or route.streams or protocol.answer is None
@@ -127,7 +128,7 @@ def accept(
     links = settings.citation_links if protocol.links_citations and not request.form else None
     return AcceptedRequest(
         request,
-        access_with_own(asker.caller, settings, overrides),
+        access,
         protocol.name,
         files,
         team=request.team,

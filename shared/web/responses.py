@@ -51,7 +51,8 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
     encode = protocol.team_answer if team else protocol.answer
     async with cancelled_on_disconnect(request, followed):
         if not (followed.request.stream or protocol.answer is None or encode is None):
-            answer = await fold(followed.events(), filter_ends=protocol.filter_ends)
+            events = followed.events()
+            answer = await fold(events, filter_ends=protocol.filter_ends)
             return json_response(encode(followed.request, answer))
         failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure and not protocol.sends_inside(failure.error, followed.request):
