@@ -15,17 +15,22 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from shared.chat_models.chunk_reader import LONGEST_TEXT
-from shared.chat_types import ChatRequest, Json, Message, Role
+from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.citations import unverified_citations
 from shared.core.citation_links import linked, without_links
 from shared.core.fold import fold
 from shared.core.followups import FollowupParser
 from shared.errors import SwitchboardError
 from shared.events import ChatEvent, CompletionStarted, DataPoint, Finished, Retrieved, TextDelta
+from shared.guard import Api, Buffer, Side
 from shared.guard.clearance import ReleaseQueue
 from shared.guard.content_safety.growing_text import GrowingText
+from shared.guard.content_safety.service import ContentSafety
+from shared.guard.content_safety.session import MOST_TEXTS
+from shared.guard.payloads import PayloadReader
 from shared.history import NEWEST, Mode, StoredMessage, new_session_id
 from shared.history.searching import find_chats
 from shared.history.sqlite_history import SqliteHistory
@@ -125,6 +130,29 @@ def test_no_piece_of_an_answer_is_worked_on_for_long_and_all_cost_grows_with_the
         assert whole < 3.5 * half + AT_ONCE, unit
 
 
+async def test_many_texts_of_one_payload_are_taken_in_a_short_time_and_one_by_one() -> None:
+    payload = {"messages": [{"role": "user", "content": "a"}] * MOST_TEXTS}
+
+    async def check() -> None:
+        async with ContentSafety("http://127.0.0.1:9", SecretStr("k"), {}, 9).session(
+            RequestContext("i", 9e9)
+        ) as session:
+            await session.send(Buffer(Side.PROMPT, Api.CHAT_COMPLETION, json.dumps(payload)))
+
+    await check()  # imports what it needs
+    assert await best_of_three(lambda: slowest_turn(check())) < AT_ONCE
+
+
+def test_texts_that_a_payload_repeats_are_compared_with_no_more_than_they_repeat() -> None:
+    def payload(count: int) -> Buffer:
+        choices = [{"index": 0, key: {"content": "a"}} for key in ("delta", "message") for _ in range(count)]
+        return Buffer(Side.COMPLETION, Api.CHAT_COMPLETION, json.dumps({"choices": choices}))
+
+    _, half = longest(lambda: PayloadReader().read, [payload(4_000)])
+    _, whole = longest(lambda: PayloadReader().read, [payload(8_000)])
+    assert whole < 3 * half
+
+
 @pytest.mark.parametrize("unit", HOSTILE)
 async def test_links_are_made_piece_by_piece(unit: str) -> None:
     async def answer() -> AsyncGenerator[ChatEvent]:
@@ -218,7 +246,8 @@ def test_a_body_as_large_as_it_may_be_is_read_in_a_short_time(unit: str) -> None
 
 
 async def test_chats_are_searched_piece_by_piece(tmp_path: Path) -> None:
-    history, text = SqliteHistory(tmp_path / "history.sqlite"), repeated(SLOW_TO_FOLD, LONGEST_CHAT)
+    history = SqliteHistory(tmp_path / "history.sqlite")
+    text = repeated(SLOW_TO_FOLD, LONGEST_CHAT // 2) + repeated("[a]", LONGEST_CHAT // 2)
     for number in range(4):
         chat = await history.create("o", Mode.STANDARD, "t", new_session_id())
         await history.write("o", chat.id, [StoredMessage("1", Role.USER, f"{text} chat{number}", "now")])

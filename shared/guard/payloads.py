@@ -8,7 +8,7 @@ Source: rai-aoai-alignment-mode, '`messageId` and `contentIndex` in returned eve
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -57,19 +57,23 @@ class PayloadReader:
 
     def _add(self, found: PlacedText) -> PlacedText | None:
         pieces = self._texts.setdefault(found.place, [])
-        new = _rest(found.text, "".join(pieces)) if found.whole else found.text
+        new = _rest(found.text, pieces) if found.whole else found.text
         if not new:
             return None
         pieces.append(new)
         return PlacedText(found.place, new, whole=False)
 
 
-def _rest(text: str, before: str) -> str:
-    if before.startswith(text):
-        return ""
-    if text.startswith(before):
-        return text[len(before) :]
-    raise BadRequest("A payload has another text for a place that was sent before. Commit the source first.")
+def _rest(text: str, before: Sequence[str]) -> str:
+    """Return what a text adds to its pieces before; empty if they have all of it. Looks at no more than the text."""
+    at = 0
+    for piece in before:
+        if not text.startswith(piece[: len(text) - at], at):
+            raise BadRequest("A payload has another text for a place that was sent before. Commit the source first.")
+        at += len(piece)
+        if at >= len(text):
+            break
+    return text[at:]
 
 
 def read_texts(buffer: Buffer) -> list[PlacedText]:

@@ -18,6 +18,7 @@ from shared.errors import ContentFiltered, SwitchboardError
 from shared.guard import Side
 from shared.guard.rules import EARLIER_REFUSED, REFUSED, merged_prompt
 from shared.guard.shields import WITHHELD, Shields
+from shared.guard.source_guard import sources_of, without_sources
 
 _LONGEST_HELD = 256 * 1024
 """Characters of text that wait; with more, the model has to wait too."""
@@ -29,7 +30,7 @@ type Begin = Callable[[ChatRequest, frozenset[events.DataPoint]], AsyncGenerator
 """Begins a turn that does not use these sources."""
 
 
-async def shielded(
+def shielded(
     begin: Begin, request: ChatRequest, context: RequestContext, shields: Shields
 ) -> AsyncGenerator[events.ChatEvent]:
     """Run a turn behind the shields.
@@ -38,9 +39,7 @@ async def shielded(
         ContentFiltered: the question or a file is an attack.
         SwitchboardError: an error of the turn, or a fault of the check that is not forgiven.
     """
-    async with aclosing(_Turn(begin, request, context, shields).shown()) as shown:
-        async for event in shown:
-            yield event
+    return _Turn(begin, request, context, shields).shown()
 
 
 class _Again(Exception):
@@ -119,7 +118,7 @@ class _Turn:
     def _look_at(self, event: events.ChatEvent | None, checks: set[asyncio.Task[None]]) -> None:
         """Begin to check the sources that are new."""
         if isinstance(event, events.Retrieved | events.AgentMessage):
-            new = [source for source in dict.fromkeys(_sources(event)) if source not in self._seen]
+            new = [source for source in sources_of(event) if source not in self._seen]
             self._seen.update(new)
             if new:
                 checks.add(asyncio.create_task(self._check_sources(new)))
@@ -189,7 +188,7 @@ class _Turn:
     def _shown(self, event: events.ChatEvent) -> Iterable[events.ChatEvent]:
         match event:
             case events.Retrieved() if self._without and self._shields.enforced:
-                yield _without_sources(event, self._without)
+                yield without_sources(event, self._without)
             case events.CompletionStarted() if self._shields.enforced and not self._shields.fault:
                 results: dict[str, Json] = {"jailbreak": {"filtered": False, "detected": False}}
                 yield replace(event, prompt_filter_results=merged_prompt(results, event.prompt_filter_results))
@@ -211,19 +210,6 @@ class _Turn:
             text = "The question and what the answer is based on are checked, and no attack was found."
         names: list[Json] = [source.sourcepage for source in self._without]
         return events.Thought("Prompt Shields", text, {"enforced": self._shields.enforced, "sources": names})
-
-
-def _sources(found: events.Retrieved | events.AgentMessage) -> Iterable[events.DataPoint]:
-    return (*found.data_points, *(source for thought in found.thoughts for source in thought.quotes))
-
-
-def _without_sources(found: events.Retrieved, without: frozenset[events.DataPoint]) -> events.Retrieved:
-    return replace(
-        found,
-        data_points=tuple(point for point in found.data_points if point not in without),
-        thoughts=tuple(thought for thought in found.thoughts if without.isdisjoint(thought.quotes)),
-        images=tuple(image for image in found.images if without.isdisjoint(image.data_points)),
-    )
 
 
 def _without_results(request: ChatRequest, places: frozenset[int]) -> ChatRequest:

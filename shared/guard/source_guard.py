@@ -33,7 +33,7 @@ class GuardedSources:
 
     def take_in(self, found: Retrieved | AgentMessage) -> None:
         """Start a check of the sources that are new."""
-        new = [source for source in _sources(found) if source not in self._checked]
+        new = [source for source in sources_of(found) if source not in self._checked]
         if not (new and self._rules.enforced):
             return
         check = self._new_check()
@@ -48,22 +48,18 @@ class GuardedSources:
 
     def decided(self, found: Retrieved | AgentMessage) -> bool:
         """Whether the checks of all its sources have ended, so that `shown` can be called."""
-        return not self._rules.enforced or all(self._checked[source][0].settled for source in _sources(found))
+        return not self._rules.enforced or all(self._checked[source][0].settled for source in sources_of(found))
 
     def shown[Found: (Retrieved, AgentMessage)](self, found: Found) -> Found:
         """Copy the event with only the sources that may be shown, and with a thought that counts the others."""
         if not self._rules.enforced:
             return found
-        sources = _sources(found)
-        withheld = {source for source in sources if not self._may_go(source)}
-        thoughts = [thought for thought in found.thoughts if withheld.isdisjoint(thought.quotes)]
-        if withheld or self.fault:
-            thoughts.append(self._thought(len(withheld), len(sources)))
-        data_points = tuple(point for point in found.data_points if point not in withheld)
-        if isinstance(found, Retrieved):
-            images = tuple(image for image in found.images if withheld.isdisjoint(image.data_points))
-            return replace(found, data_points=data_points, thoughts=tuple(thoughts), images=images)
-        return replace(found, data_points=data_points, thoughts=tuple(thoughts))
+        sources = sources_of(found)
+        withheld = frozenset(source for source in sources if not self._may_go(source))
+        found = without_sources(found, withheld)
+        if not (withheld or self.fault):
+            return found
+        return replace(found, thoughts=(*found.thoughts, self._thought(len(withheld), len(sources))))
 
     def _may_go(self, source: DataPoint) -> bool:
         check, number = self._checked[source]
@@ -91,7 +87,17 @@ def _place(side: Side, number: int) -> Place:
     return Place(side, str(number), 0)
 
 
-def _sources(found: Retrieved | AgentMessage) -> list[DataPoint]:
+def sources_of(found: Retrieved | AgentMessage) -> list[DataPoint]:
     """All sources that an event shows or quotes, each once."""
     quoted = (source for thought in found.thoughts for source in thought.quotes)
     return list(dict.fromkeys((*found.data_points, *quoted)))
+
+
+def without_sources[Found: (Retrieved, AgentMessage)](found: Found, withheld: frozenset[DataPoint]) -> Found:
+    """Copy an event without these sources, the thoughts that quote them, and the images of their pages."""
+    data_points = tuple(point for point in found.data_points if point not in withheld)
+    thoughts = tuple(thought for thought in found.thoughts if withheld.isdisjoint(thought.quotes))
+    if isinstance(found, Retrieved):
+        images = tuple(image for image in found.images if withheld.isdisjoint(image.data_points))
+        return replace(found, data_points=data_points, thoughts=thoughts, images=images)
+    return replace(found, data_points=data_points, thoughts=thoughts)

@@ -125,15 +125,7 @@ def head_of(entity: TableEntity) -> Head:
 
 def conversation_of(entity: TableEntity, conversation_id: str) -> Conversation:
     """Read what lists show of a conversation."""
-    return Conversation(
-        id=conversation_id,
-        title=entity["title"],
-        mode=Mode(entity["mode"]),
-        last_message=entity["last_message"],
-        last_updated=datetime.fromisoformat(entity["last_updated"]),
-        message_count=entity["message_count"],
-        pinned=entity["pinned"],
-    )
+    return msgspec.convert({**entity, "id": conversation_id}, Conversation)
 
 
 def _list_properties(conversation: Conversation) -> dict[str, str | int]:

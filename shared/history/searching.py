@@ -17,7 +17,9 @@ _CITATION = re.compile(r"\[[^\[\]\n]{1,300}\](?!\()")
 _READ_TOGETHER = 4
 """Chats that are read at the same time; each may have 8 MiB."""
 _FOLDED_AT_ONCE = 64 * 1024
-"""Characters that are folded before other requests have their turn: a millisecond of work."""
+"""Characters that are searched before other requests have their turn: a millisecond of work."""
+_LONGEST_CUT = 400
+"""Characters at the end of a piece that may begin a citation or a word."""
 
 
 async def find_chats(
@@ -52,30 +54,31 @@ async def _has(history: HistoryStore, owner: str, chat: Conversation, words: Seq
         messages = await history.messages(owner, chat.id)
     except NotFound:  # deleted meanwhile
         return None
-    texts = [_CITATION.sub("", message.content) for message in messages]  # a file's name is nothing that was said
-    if not await _have(texts, missing):
-        return None
-    begins = ((text, text[:_FOLDED_AT_ONCE].casefold().find(missing[0])) for text in texts)
-    return next((f"{text[max(at - _AROUND, 0) : at + 2 * _AROUND]}" for text, at in begins if at >= 0), "")
+    return await _around((message.content for message in messages), missing)
 
 
-async def _have(texts: Iterable[str], words: Sequence[str]) -> bool:
-    """Whether each word is in one of the texts, in any case. Other requests have their turn after each piece.
+async def _around(texts: Iterable[str], words: Sequence[str]) -> str | None:
+    """Return the text around the first of the words if all are in the texts, in any case; else None.
 
-    A text is folded in pieces, since Python folds a whole one without a pause. Each piece is searched together with the
-    end of the one before, which may have the beginning of a word.
+    Other requests have their turn after each piece, since Python folds a whole text without a pause. Each piece is
+    searched together with the end of the one before, which may have the beginning of a word or of a citation. Citations
+    are left out: a file's name is nothing that was said.
     """
-    missing, folded = words, 0
+    missing, around, looked_at = words, "", 0
     for text in texts:
         end = ""
         for start in range(0, len(text), _FOLDED_AT_ONCE):
-            piece = end + text[start : start + _FOLDED_AT_ONCE].casefold()
-            missing = [word for word in missing if word not in piece]
+            new = text[start : start + _FOLDED_AT_ONCE]
+            piece = _CITATION.sub("", end + new)
+            folded = piece.casefold()
+            if missing[0] == words[0] and (at := folded.find(words[0])) >= 0:
+                around = piece[max(at - _AROUND, 0) : at + 2 * _AROUND]
+            missing = [word for word in missing if word not in folded]
             if not missing:
-                return True
-            end = piece[-max(map(len, missing)) :]
-            folded += len(piece)
-            if folded >= _FOLDED_AT_ONCE:
-                folded = 0
+                return around
+            end = piece[-_LONGEST_CUT:]
+            looked_at += len(new)
+            if looked_at >= _FOLDED_AT_ONCE:
+                looked_at = 0
                 await asyncio.sleep(0)  # other requests have their turn
-    return False
+    return None

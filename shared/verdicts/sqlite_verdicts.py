@@ -60,7 +60,8 @@ class SqliteVerdicts:
                 "SELECT answer, verdict FROM answers WHERE verdict IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?",
                 (after or "g", limit),  # after every hexadecimal digit
             )
-            return [judged_of(*msgspec.convert(row, tuple[bytes, bytes])) for row in rows]
+            pairs = (msgspec.convert(row, tuple[bytes, bytes]) for row in rows)
+            return [Judged(_decode(one, type=KeptAnswer), _decode(said, type=Verdict)) for one, said in pairs]
 
         return await self._store.run(work)
 
@@ -99,8 +100,3 @@ class SqliteVerdicts:
 
     async def aclose(self) -> None:
         """Do nothing: each call closes the file."""
-
-
-def judged_of(answer: bytes, verdict: bytes) -> Judged:
-    """Decode what a store has kept."""
-    return Judged(_decode(answer, type=KeptAnswer), _decode(verdict, type=Verdict))

@@ -42,18 +42,22 @@ class GrowingText:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._waiting = ""
+        self._begin = 0
+        """Where in it begins what has not come out."""
         self._ready = 0
+        """Where in it ends what may come out."""
         self._before = ""
         self._taken = 0
 
     @property
     def is_taken(self) -> bool:
         """Whether all of the text so far has come out."""
-        return not self._waiting
+        return self._begin == len(self._waiting)
 
     def add(self, text: str) -> None:
         """Add the next piece of the text."""
-        self._waiting += text
+        self._waiting = self._waiting[self._begin :] + text
+        self._ready, self._begin = self._ready - self._begin, 0
         for end in _SENTENCE_END.finditer(self._waiting, self._ready):
             self._ready = end.end()
         if len(self._waiting) - self._ready > LONGEST_WAIT:
@@ -65,12 +69,11 @@ class GrowingText:
 
     def take(self) -> Chunk | None:
         """Return the next chunk, as long as possible; None while no sentence has ended."""
-        if not self._ready:
+        if self._ready == self._begin:
             return None
-        room = self._limit - len(self._before)
-        size = self._ready if self._ready <= room else _cut(self._waiting, 0, room)
-        text, self._waiting = self._waiting[:size], self._waiting[size:]
-        self._ready -= size
+        room = self._begin + self._limit - len(self._before)
+        end = self._ready if self._ready <= room else _cut(self._waiting, self._begin, room)
+        text, self._begin = self._waiting[self._begin : end], end
         start, self._taken = self._taken, self._taken + len(text.encode())
         chunk = Chunk(start, self._taken, self._before, text)
         self._before = chunk.window[-CONTEXT:]
@@ -78,6 +81,6 @@ class GrowingText:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """Position of the last gap between two words, or `end` if there is none."""
-    gap = next((at for at in range(end - 1, start, -1) if _GAP.match(text, at)), None)
+    """Position behind the last gap between two words, or `end` if the last word is longer than `LONGEST_WAIT`."""
+    gap = next((at for at in range(end - 1, max(start, end - LONGEST_WAIT), -1) if _GAP.match(text, at)), None)
     return end if gap is None else gap + 1

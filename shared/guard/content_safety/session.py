@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shared.chat_types import RequestContext
+from shared.errors import TooLarge
 from shared.guard import AnalysisResult, Buffer, Completion, Finding, Place, SafetyEvent, Side, Watermark, severity_name
 from shared.guard.content_safety.growing_text import Chunk, GrowingText
-from shared.guard.content_safety.severity_policy import SeverityPolicy
+from shared.guard.content_safety.severity_policy import HIGHEST, SeverityPolicy
 from shared.guard.payloads import PayloadReader
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ LONGEST_TEXT = 10_000
 """Characters that the service analyses in one request."""
 AT_ONCE = 4
 """Chunks of one session that are analysed at the same time, at most."""
+MOST_TEXTS = 2_000
+"""Texts of one session: each costs a request, and a caller of the companion function could send 50,000."""
 
 
 @dataclass(slots=True)
@@ -81,7 +84,13 @@ class ContentSafetySession:
         self._timeout = timeout
         self._context = context
         self._payloads = PayloadReader()
-        self._texts: list[_Text] = []
+        self._growing: dict[Place, _Text] = {}
+        """The texts that are not complete."""
+        self._places: dict[Place, deque[_Text]] = {}
+        """The texts that are not over. A second one of a place waits for the first: so their results do not mix."""
+        self._ready: deque[_Text] = deque()
+        """Texts that may have something to analyse."""
+        self._count = 0
         self._side: Side | None = None
         self._finished = False
         self._tasks: set[asyncio.Task[tuple[Finding, ...]]] = set()
@@ -92,9 +101,18 @@ class ContentSafetySession:
 
         Raises:
             BadRequest: the payload does not have the shape of its API.
+            TooLarge: the session has too many texts.
         """
         for piece in self._payloads.read(buffer):
-            self._text(piece.place).growing.add(piece.text)
+            text = self._growing.get(piece.place)
+            if text is None:
+                self._count += 1
+                if self._count > MOST_TEXTS:
+                    raise TooLarge(f"The safety service is given at most {MOST_TEXTS:,} texts at once. Send fewer.")
+                text = self._growing[piece.place] = _Text(piece.place)
+                self._places.setdefault(piece.place, deque()).append(text)
+            text.growing.add(piece.text)
+            self._ready.append(text)
         self._side = buffer.side
         self._go_on()
 
@@ -102,12 +120,12 @@ class ContentSafetySession:
         """Say that the side which was sent last is complete."""
         if self._side:
             self._payloads.commit(self._side)
-        self._complete([text for text in self._texts if text.place.side is self._side])
+        self._complete(self._side)
 
     async def finish(self) -> None:
         """Say that nothing more will be sent."""
         self._finished = True
-        self._complete(self._texts)
+        self._complete(*Side)
 
     async def events(self) -> AsyncGenerator[SafetyEvent]:
         """Yield the results as they come.
@@ -125,51 +143,50 @@ class ContentSafetySession:
 
     async def aclose(self) -> None:
         """Cancel all analyses."""
-        self._texts.clear()
+        self._ready.clear()
         self._finished = False
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _text(self, place: Place) -> _Text:
-        """Return the text that grows at a place; begin one if there is none."""
-        for text in self._texts:
-            if text.place == place and not text.complete:
-                return text
-        self._texts.append(_Text(place))
-        return self._texts[-1]
-
-    def _complete(self, texts: list[_Text]) -> None:
-        for text in texts:
+    def _complete(self, *sides: Side | None) -> None:
+        for text in [text for text in self._growing.values() if text.place.side in sides]:
+            del self._growing[text.place]
             text.growing.complete()
             text.complete = True
+            self._ready.append(text)
         self._go_on()
 
     def _go_on(self) -> None:
         """Start as many analyses as may run at the same time; end the session when all are done."""
-        busy = set[Place]()
-        for text in self._texts:
-            # A place may have a second text after a commit. It waits for the first, so that their results do not mix.
-            if text.place not in busy:
-                self._start(text)
-            if not text.is_over:
-                busy.add(text.place)
-        self._texts = [text for text in self._texts if not text.is_over]
-        if self._finished and not self._tasks and not self._texts:
+        while self._ready and len(self._tasks) < AT_ONCE:
+            text = self._ready[0]
+            waiting = self._places.get(text.place)
+            is_first = waiting is not None and waiting[0] is text
+            if is_first and text.is_due and (chunk := text.growing.take()):
+                self._start(text, chunk)
+                continue
+            self._ready.popleft()
+            if waiting and is_first and text.is_over:
+                waiting.popleft()
+                if waiting:
+                    self._ready.append(waiting[0])
+                else:
+                    del self._places[text.place]
+        if self._finished and not self._tasks and not self._places:
             self._finished = False
             self._found.put_nowait(Completion("END_REASON_END_OF_STREAM"))
 
-    def _start(self, text: _Text) -> None:
-        while text.is_due and len(self._tasks) < AT_ONCE and (chunk := text.growing.take()):
-            analysis = _Analysis(chunk)
-            text.under_way.append(analysis)
-            if chunk.text.strip():
-                task = asyncio.create_task(self._analyse(text.place.side, chunk))
-                self._tasks.add(task)
-                task.add_done_callback(lambda task, analysis=analysis: self._done(task, text, analysis))
-            else:  # only white space, which the service refuses
-                analysis.findings = ()
-                self._report(text)
+    def _start(self, text: _Text, chunk: Chunk) -> None:
+        analysis = _Analysis(chunk)
+        text.under_way.append(analysis)
+        if chunk.text.strip():
+            task = asyncio.create_task(self._analyse(text.place.side, chunk))
+            self._tasks.add(task)
+            task.add_done_callback(lambda task: self._done(task, text, analysis))
+        else:  # only white space, which the service refuses
+            analysis.findings = ()
+            self._report(text)
 
     def _done(self, task: asyncio.Task[tuple[Finding, ...]], text: _Text, analysis: _Analysis) -> None:
         self._tasks.discard(task)
@@ -180,6 +197,7 @@ class ContentSafetySession:
             return
         analysis.findings = task.result()
         self._report(text)
+        self._ready.append(text)
         self._go_on()
 
     async def _analyse(self, side: Side, chunk: Chunk) -> tuple[Finding, ...]:
@@ -194,7 +212,7 @@ class ContentSafetySession:
                 detected=severity > 0,
                 severity=severity,
                 risk_level=severity_name(severity).upper(),
-                blocking=self._policy.blocks(side, category, severity),
+                blocking=severity > self._policy.get((side, category), HIGHEST),
             )
             for category, severity in severities.items()
         )

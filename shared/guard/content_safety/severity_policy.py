@@ -11,7 +11,6 @@ Without `appliedFor` a task applies to both sides. A category that has no task i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -29,19 +28,11 @@ _SIDES = {side.value.lower(): side for side in Side}
 _MOST_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class SeverityPolicy:
-    """Highest severity that each category may have."""
-
-    allowed: Mapping[tuple[Side, str], int]
-    """The severity by side and category; one that is missing never blocks."""
-
-    def blocks(self, side: Side, category: str, severity: int) -> bool:
-        """Whether a text with this severity must not be shown."""
-        return severity > self.allowed.get((side, category), 7)
-
-
-DEFAULT_POLICY = SeverityPolicy({(side, category): DEFAULT_ALLOWED for side in Side for category in CATEGORIES})
+type SeverityPolicy = Mapping[tuple[Side, str], int]
+"""The highest severity that may be shown, by side and category; one that is missing never blocks."""
+DEFAULT_POLICY: SeverityPolicy = {(side, category): DEFAULT_ALLOWED for side in Side for category in CATEGORIES}
+HIGHEST = 7
+"""The highest severity that there is."""
 
 
 class _Model(BaseModel):
@@ -106,9 +97,9 @@ def read_severity_policy(name: str) -> SeverityPolicy:
         criteria = task.blocking_criteria
         if task.setting_enabled and criteria and criteria.enabled:
             for side in _sides(task, place):
-                before = allowed.get((side, category), 7)
+                before = allowed.get((side, category), HIGHEST)
                 allowed[side, category] = min(before, criteria.allowed_severity)
-    return SeverityPolicy(allowed)
+    return allowed
 
 
 def _category(task: _TaskSetting, place: str) -> str:

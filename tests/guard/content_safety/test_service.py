@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.errors import BadRequest, NotConfigured
+from shared.errors import BadRequest, NotConfigured, TooLarge
 from shared.guard import (
     Api,
     Buffer,
@@ -18,7 +18,7 @@ from shared.guard import (
     Watermark,
 )
 from shared.guard.content_safety.service import ContentSafety
-from shared.guard.content_safety.session import AT_ONCE
+from shared.guard.content_safety.session import AT_ONCE, MOST_TEXTS
 from shared.settings import Settings
 from tests.guard.content_safety.analysing import ANSWER, analysed, context
 from tests.guard.safety_contract import SafetyContract, blocks, prompt, watermarks
@@ -165,6 +165,14 @@ async def test_white_space_is_safe_without_asking(safety: ContentSafety, service
     events = await analysed(safety, delta("\n\n"))
     assert events == [Watermark(ANSWER, 2), DONE]
     assert service.texts == []
+
+
+async def test_a_conversation_with_more_texts_than_are_checked_at_once_is_refused_before_the_service_is_asked(
+    safety: ContentSafety, service: ContentSafetyStandIn
+) -> None:
+    with pytest.raises(TooLarge, match="2,000 texts"):
+        await analysed(safety, prompt(*["a"] * (MOST_TEXTS + 1)))
+    assert not service.texts
 
 
 async def test_what_is_sent_after_a_commit_is_another_text(safety: ContentSafety) -> None:

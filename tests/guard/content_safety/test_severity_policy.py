@@ -34,7 +34,8 @@ def read(file: Path, *tasks: Json) -> SeverityPolicy:
 
 
 def blocked_from(policy: SeverityPolicy, source: Side, category: str) -> int | None:
-    return next((severity for severity in range(8) if policy.blocks(source, category, severity)), None)
+    highest = policy.get((source, category), 7)
+    return None if highest == 7 else highest + 1
 
 
 def test_the_default_blocks_from_severity_4_on_both_sides() -> None:
