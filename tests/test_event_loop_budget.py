@@ -178,9 +178,11 @@ def said_to_the_bot(text: str) -> str:
         {"type": "mention", "mentioned": own, "text": f"{text[:9]}{number}"} for number in range(2_000)
     ]
     html: Json = {"contentType": "text/html", "content": text[: 2**17]}
-    quote: Json = {"contentType": "text/html", "content": "<p a itemprop='copy'>" * 6_000}
+    quotes: list[Json] = [
+        {"contentType": "text/html", "content": f"<{tag} itemprop='copy'>" * 6_000} for tag in ("p a", "px")
+    ]
     asked: dict[str, Json] = {"type": "message", "conversation": {"id": "c"}, "recipient": own, "text": text[: 2**17]}
-    more: list[dict[str, Json]] = [{"entities": mentions}, {"attachments": [html]}, {"attachments": [quote]}]
+    more: list[dict[str, Json]] = [{"entities": mentions}, *({"attachments": [one]} for one in (html, *quotes))]
     return max((read_activity({**asked, **one}).said for one in more), key=len)
 
 

@@ -54,7 +54,7 @@ class File(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 _QUOTE = re.compile(
-    r"""<p[^<>]{1,100}itemprop=["'](?:copy|preview)["'][^<>]{0,100}>((?:(?!<p[\s>]).){1,4000}?)</p>""", re.DOTALL
+    r"""<p\s[^<>]{0,100}itemprop=["'](?:copy|preview)["'][^<>]{0,100}>((?:(?!<p[\s>]).){1,4000}?)</p>""", re.DOTALL
 )
 """A message that the user quotes, in the HTML of a message of Teams; its text has only what is new."""
 _MOST_MENTIONS = 50

@@ -77,8 +77,8 @@ class Reply:
         self._activity = activity
         self._links = links
         self._answer_id = answer_id
-        self._texts: list[str] = []
-        """The messages: one, or of a team one of each agent."""
+        self._texts: list[list[str]] = []
+        """The messages, in pieces: one, or of a team one of each agent."""
         self._sources: dict[str, events.DataPoint] = {}
         self._numbers: dict[str, int] = {}
         self._followups: Sequence[str] = ()
@@ -92,17 +92,19 @@ class Reply:
             case events.Retrieved():
                 self._sources |= {point.sourcepage: point for point in event.data_points}
             case events.TextDelta():
-                self._texts[-1:] = ["".join((*self._texts[-1:], event.text))]
+                self._texts = self._texts or [[]]
+                self._texts[-1].append(event.text)
             case events.AgentMessage():
                 self._sources |= {point.sourcepage: point for point in event.data_points}
-                self._texts.append(f"**{event.agent}**\n\n{event.text}{self._doubt(event.finished)}")
+                self._texts.append([f"**{event.agent}**\n\n{event.text}{self._doubt(event.finished)}"])
             case events.ConsentAsked():
                 self.calls = event.calls
             case events.Finished():
                 self._followups, self._has_ended = event.followup_questions or (), True
-                self._texts[-1:] = [text + self._doubt(event) for text in self._texts[-1:]]
+                for last in self._texts[-1:]:
+                    last.append(self._doubt(event))
             case events.Failed():
-                self._texts.append(error_text(event.error, event.invocation_id))
+                self._texts.append([error_text(event.error, event.invocation_id)])
                 self._has_ended = True
             case (
                 events.CompletionStarted()
@@ -125,7 +127,7 @@ class Reply:
     @property
     def text(self) -> str:
         """The text of the first message so far, as much as one message takes, without an end that may still change."""
-        text = self._texts[0] if self._texts else ""
+        text = "".join(self._texts[0]) if self._texts else ""
         is_whole = len(text) <= LONGEST_TEXT and (self._has_ended or len(self._texts) > 1)
         return self._drawn(text[:LONGEST_TEXT], is_whole=is_whole)
 
@@ -143,7 +145,7 @@ class Reply:
 
     def messages(self) -> list[Record]:
         """Return the whole answer: a message, or several if it is long or of a team. Call it in a thread."""
-        texts = self._texts or [words(self._activity, "consent") if self.calls else "…"]
+        texts = [*map("".join, self._texts)] or [words(self._activity, "consent") if self.calls else "…"]
         messages = [self._message(part) for text in texts for part in parts_of(self._drawn(text, is_whole=True))]
         if self._followups and messages and not self._activity.is_of_group:
             actions: list[Json] = [

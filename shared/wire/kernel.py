@@ -63,7 +63,7 @@ def _flat(message: dict[str, Json]) -> dict[str, Json]:
     elif isinstance(items, list):
         flat["content"] = "\n\n".join(text for item in items if (text := _text_of(item)))
     elif role is not None:
-        flat["content"] = "" if flat["role"] == "tool" else None  # calls of a plugin, or what they returned
+        flat["content"] = "" if flat.get("role") == "tool" else None  # calls of a plugin, or what they returned
     return flat
 
 

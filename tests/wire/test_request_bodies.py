@@ -259,6 +259,12 @@ def test_a_history_of_semantic_kernel_with_calls_of_its_plugins_is_read(protocol
     assert spoken == [(Role.USER, "What of crowns?"), (Role.ASSISTANT, "70 %."), (Role.USER, "And bridges?")]
 
 
+@pytest.mark.parametrize("message", [{"Role": 5}, {"authorRole": ["user"]}, {"Role": {"Label": 1}, "Content": 7}])
+def test_a_message_of_semantic_kernel_without_a_word_for_its_role_is_refused(message: dict[str, Json]) -> None:
+    with pytest.raises(BadRequest, match=r"messages\[0\]\.role"):
+        PROTOCOLS["semantic-kernel"].parse({"messages": [message]})
+
+
 def test_a_message_of_semantic_kernel_is_in_one_of_its_shapes_whole() -> None:
     mixed: dict[str, Json] = {"role": "user", "Content": "Hi"}
     with pytest.raises(BadRequest, match=r"messages\[0\]\.content should be a string"):
