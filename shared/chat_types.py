@@ -5,11 +5,14 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from copy import replace
 from enum import StrEnum
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import msgspec
 
-type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
+if TYPE_CHECKING:
+    type Json = bool | int | float | str | list[Json] | dict[str, Json] | None
+else:
+    Json = Any  # msgspec reads no type that names itself
 """Any JSON value, as parsed."""
 
 _PAGE = re.compile(r"#page=([0-9]{1,6})$")

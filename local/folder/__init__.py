@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shared.documents import is_name
 from shared.ingestion import FileReport, Outcome
-from shared.ingestion.names import NO_NAME, not_indexed
+from shared.ingestion.document import NO_NAME, not_indexed
 from shared.reading import UnreadableError
 from shared.reading.readers import MAX_FILE_BYTES, check_size
 

@@ -13,16 +13,16 @@ from local.folder.bundles import ReadFile, Reading, bundles_of, read_ahead
 from local.folder.comparison import FolderComparison
 from shared.documents import DocumentStore, Rights, StoredDocument, is_hidden
 from shared.documents.failures import FAILED, note_failure, note_of, noted_name, notes_in
-from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
+from shared.ingestion import Counted, FileReport, Outcome, Reporter
 from shared.ingestion.changes import delete
 from shared.ingestion.comparison import comparing
 from shared.ingestion.document import Origin, Target, entry_of, failed, indexed, is_from
-from shared.ingestion.ingest import Counted, follow_store
+from shared.ingestion.ingest import follow_store
 from shared.reading import UnreadableError
 from shared.retrieval import FileEntry
 
 
-async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Target, reporter: Reporter) -> IngestReport:
+async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Target, reporter: Reporter) -> Counted:
     """Bring the index up to date with a folder, and remove documents of other folders from it.
 
     The store gets a copy of each. Documents that others put into the store or into the index stay. A file that cannot
@@ -62,7 +62,7 @@ async def ingest_folder(listing: Iterable[FoundFile | FileReport], target: Targe
                 for report in await _ingest_bundle(zip(bundle, await reading, strict=True), target):
                     await counted.settle(report)
     await counted.end()
-    return IngestReport(counted.counts)
+    return counted
 
 
 class _Noted(Counted):

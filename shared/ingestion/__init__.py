@@ -1,7 +1,7 @@
 """Ingestion: fills a `PassageIndex` from documents that others put into the store; a folder is `local/folder`'s.
 
-`ingest` goes through the store, and `comparison` finds what is to be done; `names` says which names are indexed;
-`changes` writes and deletes one document, in the store and the index; `document` makes its entry: chunks of text from
+`ingest` goes through the store, and `comparison` finds what is to be done; `changes` writes and deletes one document,
+in the store and the index; `document` says which names are indexed, and makes a document's entry: chunks of text from
 `shared.reading`, made into `passages`, `page_images`, and a fingerprint, which tells what is indexed already.
 
 What works with the index, the store or an embedder raises a SwitchboardError if one of them fails now. The entry of a
@@ -42,19 +42,6 @@ class FileReport:
     """What of it was not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What became of all documents."""
-
-    counts: Counter[Outcome]
-    """Number of documents by outcome."""
-
-    def summary(self) -> str:
-        """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
-        counts = self.counts
-        return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"
-
-
 class Reporter(Protocol):
     """Follows an ingestion while it runs."""
 
@@ -69,3 +56,22 @@ class Reporter(Protocol):
     def finished(self, file: FileReport) -> None:
         """A document is done."""
         ...
+
+
+class Counted:
+    """Counts the reports that it passes on."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter = reporter
+        self.counts = Counter[Outcome]()
+        """Number of documents by outcome."""
+
+    def finished(self, report: FileReport) -> None:
+        """Count a report, and pass it on."""
+        self.counts[report.outcome] += 1
+        self._reporter.finished(report)
+
+    def summary(self) -> str:
+        """One line with the number of documents by outcome, such as `3 indexed, 4 unchanged, 1 failed`."""
+        counts = self.counts
+        return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]) or "no documents"

@@ -30,10 +30,10 @@ from shared.ingestion.document import (
     has_same_content,
     indexed,
     is_from,
+    not_indexed,
     origin_of,
     read_passages,
 )
-from shared.ingestion.names import not_indexed
 from shared.reading import UnreadableError
 from shared.reading.readers import check_size
 

@@ -9,7 +9,7 @@ the store removes only documents that others put there. Entries with other finge
 import asyncio
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import replace
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,14 +19,14 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from shared.chat_types import Passage
-from shared.documents import DocumentStore, Rights, StoredDocument
+from shared.documents import DocumentStore, Rights, StoredDocument, is_hidden, is_name
 from shared.documents.own import PEOPLE
 from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
 from shared.reading import UnreadableError
-from shared.reading.readers import SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
+from shared.reading.readers import OLD_FORMATS, SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from shared.reading.sandbox_messages import TextsSplit
 from shared.retrieval import Embedder, FileEntry, PassageIndex, PassageTerms, parts_of
@@ -39,6 +39,11 @@ _FORMAT_VERSION = "12"
 """Version of what readers and splitter make of the same bytes. A new one indexes every document again."""
 _FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
 """A finished entry. An index may append a note to the fingerprint of an unfinished one."""
+NO_NAME = (
+    "has a name that no link can lead to: with a control character such as a line break, a backslash, an empty part, "
+    "`.` or `..`, or more than 1,024 characters; rename it."
+)
+"""Why a name is none of a document."""
 
 
 class Origin(StrEnum):
@@ -220,6 +225,23 @@ def failed(name: str, fault: object) -> FileReport:
         case _:
             reason = f"cannot be indexed because of a defect of the app or a library ({type(fault).__name__})."
     return FileReport(name, Outcome.FAILED, reason)
+
+
+def not_indexed(name: str, formats: Collection[str]) -> FileReport | None:
+    """Report on a document that is not indexed because of its name; None if it is indexed.
+
+    Args:
+        name: Its path.
+        formats: Suffixes of the documents that can be read.
+    """
+    if not is_name(name):
+        return FileReport(name, Outcome.FAILED, NO_NAME)
+    if is_hidden(name):
+        return FileReport(name, Outcome.SKIPPED, "is hidden.")
+    if (suffix := PurePosixPath(name).suffix.lower()) not in formats:
+        reason = OLD_FORMATS.get(suffix) or f"has no format that can be read ({', '.join(formats)})."
+        return FileReport(name, Outcome.SKIPPED, reason)
+    return None
 
 
 def origin_of(document: StoredDocument) -> Origin:

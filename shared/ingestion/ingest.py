@@ -4,7 +4,6 @@ Documents that are new or changed are indexed, documents that are gone are remov
 is reported as indexed has been written, so that an interruption loses nothing that was finished.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -12,11 +11,10 @@ from shared.documents import PENDING, StoredDocument, is_hidden
 from shared.documents.failures import FAILED, noted_name, notes_in
 from shared.documents.own import PEOPLE
 from shared.errors import NotConfigured
-from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
+from shared.ingestion import Counted, FileReport, Outcome, Reporter
 from shared.ingestion.changes import finish, ingest_stored, settled
 from shared.ingestion.comparison import Comparison, comparing, together
-from shared.ingestion.document import Origin, Target, failed
-from shared.ingestion.names import not_indexed
+from shared.ingestion.document import Origin, Target, failed, not_indexed
 
 _EMPTY_CONTAINER = (
     "There are no documents in the container, but the index has some that came from there. Check CONTENT_CONTAINER and "
@@ -24,7 +22,7 @@ _EMPTY_CONTAINER = (
 )
 
 
-async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
+async def sync_stored(target: Target, reporter: Reporter) -> Counted:
     """Bring the index up to date with the store, and remove documents from it that are no longer there.
 
     Interrupted changes are finished first. Documents from a folder, and documents that others put into the
@@ -47,7 +45,7 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
         reporter.started(len(finished))
         for report in finished:
             counted.finished(report)
-        return IngestReport(counted.counts)
+        return counted
     async with comparing(target.index) as comparison:
         await comparison.run(lambda: comparison.report(finished))
         is_empty = True
@@ -67,20 +65,7 @@ async def sync_stored(target: Target, reporter: Reporter) -> IngestReport:
             async for name in names:
                 reporter.reading(name)
                 counted.finished(await follow_store(name, target))
-    return IngestReport(counted.counts)
-
-
-class Counted:
-    """Counts the reports that it passes on."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
-        self.counts = Counter[Outcome]()
-
-    def finished(self, report: FileReport) -> None:
-        """Count a report, and pass it on."""
-        self.counts[report.outcome] += 1
-        self._reporter.finished(report)
+    return counted
 
 
 def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target: Target) -> None:

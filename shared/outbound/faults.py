@@ -18,7 +18,7 @@ from time import time
 import msgspec
 
 from shared import errors
-from shared.errors import RateLimited, SwitchboardError, Unavailable
+from shared.errors import RateLimited, SwitchboardError
 
 
 class Reason(StrEnum):
@@ -113,14 +113,14 @@ class ServiceFault(Exception):
 class ErrorTable(msgspec.Struct, frozen=True):
     """The errors of one service: those of all, but for what is named here."""
 
-    name: str
+    name: str = ""
     """The service's name, as a sentence begins with it."""
-    address: str
+    address: str = ""
     """The settings to check when it cannot be reached."""
     sentences: Mapping[Reason, str] = msgspec.field(default_factory=dict[Reason, str])
     """Sentences that differ from the defaults. They may have placeholders, for which `error` gets the words."""
-    kinds: Mapping[Reason, type[SwitchboardError]] = msgspec.field(default_factory=dict[Reason, type[SwitchboardError]])
-    """Error classes that differ from the defaults."""
+    kinds: Mapping[Reason, str] = msgspec.field(default_factory=dict[Reason, str])
+    """Error classes that differ from the defaults, by their names in `shared.errors`."""
     statuses: Mapping[int, Reason] = msgspec.field(default_factory=dict[int, Reason])
     """Reasons of HTTP statuses that differ from the defaults."""
     codes: Mapping[str, Reason] = msgspec.field(default_factory=dict[str, Reason])
@@ -134,7 +134,7 @@ class ErrorTable(msgspec.Struct, frozen=True):
             words: The words for the sentences' own placeholders.
         """
         reason = fault.reason
-        kind = self.kinds.get(reason) or DEFAULTS.kinds.get(reason, Unavailable)
+        kind = getattr(errors, self.kinds.get(reason) or DEFAULTS.kinds.get(reason, "Unavailable"))
         sentence = self.sentences.get(reason) or DEFAULTS.sentences[reason]
         retry_after = 10 if fault.retry_after is None else max(1, math.ceil(fault.retry_after))
         given: dict[str, object] = {"name": self.name, "address": self.address, **words}
@@ -142,27 +142,9 @@ class ErrorTable(msgspec.Struct, frozen=True):
         return RateLimited(message, retry_after=retry_after) if kind is RateLimited else kind(message)
 
 
-class _Said(msgspec.Struct):
-    """What `failures.json` says of a service, or of all: the fields of `ErrorTable`."""
-
-    sentences: dict[Reason, str]
-    kinds: dict[Reason, str] = {}
-    statuses: dict[int, Reason] = {}
-    codes: dict[str, Reason] = {}
-    name: str = ""
-    address: str = ""
-
-
-_FAILURES = msgspec.json.decode(Path(__file__).with_name("failures.json").read_bytes(), type=dict[str, _Said])
-
-
-def errors_of(service: str) -> ErrorTable:
-    """Return the table of a service of `failures.json`."""
-    said = _FAILURES[service]
-    kinds = {reason: getattr(errors, kind) for reason, kind in said.kinds.items()}
-    return ErrorTable(said.name, said.address, said.sentences, kinds, said.statuses, said.codes)
-
-
+_FAILURES = msgspec.json.decode(Path(__file__).with_name("failures.json").read_bytes(), type=dict[str, ErrorTable])
+errors_of = _FAILURES.__getitem__
+"""Returns the table of a service of `failures.json`."""
 DEFAULTS = errors_of("all")
 """The sentence for each reason, and its error where it is not `Unavailable`."""
 

@@ -5,15 +5,14 @@ earlier one begins another journal, and the state says which one counts.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, groupby
-from typing import cast, get_args
+from itertools import chain
 
 from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
-from shared.events import ChatEvent, ReasoningDelta, TextDelta
+from shared.events import ChatEvent
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.live import STORED_SECONDS, LiveTurn
 from shared.runs.packing import pack, unpack
@@ -23,8 +22,6 @@ PIECE_SECONDS = 0.3
 """How long events wait for a piece where somebody follows them elsewhere, who sees them within half a second."""
 ALONE_SECONDS = 2.0
 """The same where nobody does."""
-
-_EVENTS: tuple[type, ...] = get_args(ChatEvent.__value__)
 
 
 class Journal:
@@ -90,7 +87,7 @@ class Journal:
         """
         if not events:
             return
-        name, data = _name(self._run_id, self.number, self._pieces), pack(tuple(_grouped(events)))
+        name, data = _name(self._run_id, self.number, self._pieces), pack(events)
         try:
             await self._store.write(name, data, NEW)
         except Conflict:
@@ -129,9 +126,10 @@ async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -
     found = await store.read(_name(run_id, number, piece))
     if found is None:
         return None
-    with suppress(ValueError, TypeError):
-        return [*_events(unpack(found.data))]
-    raise InternalError(UNREADABLE)
+    try:
+        return unpack(found.data)
+    except ValueError:
+        raise InternalError(UNREADABLE) from None
 
 
 async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[ChatEvent]:
@@ -147,7 +145,7 @@ async def write_first_piece(store: ObjectStore, run_id: str, number: int, events
     """Begin a journal with events, unless that is done."""
     if events:
         with suppress(Conflict):
-            await store.write(_name(run_id, number, 0), pack(tuple(_grouped(events))), NEW)
+            await store.write(_name(run_id, number, 0), pack(events), NEW)
 
 
 async def _pieces(store: ObjectStore, run_id: str, number: int) -> AsyncGenerator[list[ChatEvent]]:
@@ -159,38 +157,3 @@ async def _pieces(store: ObjectStore, run_id: str, number: int) -> AsyncGenerato
 
 def _name(run_id: str, number: int, piece: int) -> str:
     return f"{run_id}/journal/{number}-{piece}"
-
-
-def with_joined_texts(events: Iterable[ChatEvent]) -> Iterator[ChatEvent]:
-    """Yield events with texts that follow each other as one, for what takes them all together."""
-    for one in _grouped(events):
-        match one:
-            case list():
-                yield TextDelta("".join(one))
-            case tuple():
-                yield ReasoningDelta("".join(one))
-            case _:
-                yield one
-
-
-def _grouped(events: Iterable[ChatEvent]) -> Iterator[list[str] | tuple[str, ...] | ChatEvent]:
-    """Yield events with texts that follow each other as one list, and reasoning as a tuple: they are most of all."""
-    for kind, group in groupby(events, type):
-        if kind is TextDelta:
-            yield [event.text for event in cast("Iterable[TextDelta]", group)]
-        elif kind is ReasoningDelta:
-            yield tuple(event.text for event in cast("Iterable[ReasoningDelta]", group))
-        else:
-            yield from group
-
-
-def _events(kept: Iterable[object]) -> Iterator[ChatEvent]:
-    for one in kept:
-        if isinstance(one, list):
-            yield from map(TextDelta, cast("list[str]", one))
-        elif isinstance(one, tuple):
-            yield from map(ReasoningDelta, cast("tuple[str, ...]", one))
-        elif isinstance(one, _EVENTS):
-            yield cast("ChatEvent", one)
-        else:
-            raise TypeError("this is no event")

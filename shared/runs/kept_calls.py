@@ -1,18 +1,17 @@
 """A model that repeats no call of a run that has ended: a run that another runner takes over goes on from there."""
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from copy import replace
-from itertools import groupby
-from typing import cast
 
-from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
+import msgspec
+
+from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest
 from shared.chat_types import Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
-from shared.events import ReasoningDelta
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.packing import pack, unpack
+from shared.runs.packing import joined, pack, unpack
 from shared.runs.records import digest
 
 
@@ -45,10 +44,10 @@ class KeptCalls:
         key = _key(request)
         name = f"{self._folder}/{key}-{self._times[key]}"
         self._times[key] += 1
-        kept: tuple[ModelEvent, ...] = ()
+        kept = list[ModelEvent]()
         with suppress(SwitchboardError, ValueError):  # if it cannot be read, the model is asked again
             found = None if self._is_new else await self._store.read(name)
-            kept = unpack(found.data) if found else ()
+            kept = unpack(found.data) if found else []
         if kept:
             for event in kept:
                 yield event
@@ -62,7 +61,7 @@ class KeptCalls:
         if events:
             # Conflict: the runner that had the run before this one has kept it meanwhile.
             with suppress(Conflict, SwitchboardError):
-                await self._store.write(name, pack(tuple(_joined(events))), NEW)
+                await self._store.write(name, pack(joined(events)), NEW)
         for event in events:
             if isinstance(event, ModelFinished):
                 yield event
@@ -70,15 +69,6 @@ class KeptCalls:
     async def check(self) -> PartHealth:
         """Check the model."""
         return await self._model.check()
-
-
-def _joined(events: Iterable[ModelEvent]) -> Iterable[ModelEvent]:
-    """Join the pieces of a text, or of reasoning, that follow each other."""
-    for kind, group in groupby(events, type):
-        if kind is ModelText or kind is ReasoningDelta:
-            yield kind("".join(event.text for event in cast("Iterable[ModelText | ReasoningDelta]", group)))
-        else:
-            yield from group
 
 
 def _key(request: ModelRequest) -> str:
@@ -95,4 +85,4 @@ def _key(request: ModelRequest) -> str:
 
     if request.place:
         return digest(request.place)[:40]
-    return digest(pack(replace(request, messages=tuple(map(plain, request.messages)))))[:40]
+    return digest(msgspec.json.encode(replace(request, messages=tuple(map(plain, request.messages)))))[:40]

@@ -3,10 +3,11 @@
 import secrets
 from collections.abc import Callable
 
-from shared.errors import InternalError, Unavailable
+import msgspec
+
+from shared.errors import Unavailable
 from shared.runs import NEW, New, ObjectStore, change
-from shared.runs.packing import pack, unpack
-from shared.runs.records import CONSENT_SECONDS, UNREADABLE, State, digest
+from shared.runs.records import CONSENT_SECONDS, State, decode, digest
 from shared.tools.calls import KeptCall, Place
 
 _LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -48,7 +49,7 @@ class KeptTools:
             Conflict: somebody else has changed it.
         """
         etag = self._etags.get(place, NEW)
-        self._etags[place] = await self._store.write(self._name(place), pack(call), etag)
+        self._etags[place] = await self._store.write(self._name(place), msgspec.json.encode(call), etag)
 
     async def left(self) -> list[KeptCall]:
         """Return the calls that a person agreed to and that have not run."""
@@ -94,7 +95,7 @@ async def change_call(store: ObjectStore, name: str, how: Callable[[KeptCall], K
 
     def changed(data: bytes) -> bytes | None:
         call = how(read_call(data))
-        return pack(call) if call else None
+        return msgspec.json.encode(call) if call else None
 
     data = await change(store, name, changed)
     return read_call(data) if data else None
@@ -106,10 +107,4 @@ def read_call(data: bytes) -> KeptCall:
     Raises:
         InternalError: it is damaged, or of another version of the app.
     """
-    try:
-        call = unpack(data)
-    except ValueError:
-        call = None
-    if not isinstance(call, KeptCall):
-        raise InternalError(UNREADABLE)
-    return call
+    return decode(data, KeptCall)

@@ -1,105 +1,79 @@
-"""Keeps events and messages as JSON, and makes the same objects of it again.
+"""Writes the events of turns and models as JSON, and reads them again.
 
-Only the classes below are made, so that what is read can run nothing. An object is `["d", name, fields]`, a tuple
-`["t", items]`, a list `["l", items]`, bytes `["b", base64]`, an error `["e", code, message]` and a dict a dict. `fold`
-and encoders then find what they would have found without it.
+Events of a kind that follow each other are a list behind the name of their class. Only the classes below are made, so
+that what is read can run nothing.
 """
 
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, cast, get_args
 
 import msgspec
 
-from shared import errors, events
-from shared.chat_models import ModelEvent
-from shared.chat_types import Caption, ImagePart, Passage
-from shared.core.attachments import Attachment
-from shared.errors import ContentFiltered, InternalError, Overloaded, SwitchboardError
-from shared.tools import ToolResult
-from shared.tools.calls import KeptCall
+from shared import errors
+from shared.chat_models import ModelEvent, ModelText
+from shared.errors import InternalError, SwitchboardError
+from shared.events import ChatEvent, ReasoningDelta, TextDelta
 
-_CLASSES: Mapping[str, Callable[..., object]] = {
-    made.__name__: made
-    for made in (
-        *(*get_args(events.ChatEvent.__value__), *get_args(ModelEvent.__value__)),
-        *(events.SourceImage, events.DataPoint, events.Thought, events.Usage, events.OpenCall),
-        *(ImagePart, Attachment, KeptCall, ToolResult, Passage, Caption),
-    )
+type _Text = TextDelta | ReasoningDelta | ModelText
+
+_TEXTS: tuple[type, ...] = get_args(_Text.__value__)
+"""Most of all events: of these only the text is written."""
+_EVENTS: Mapping[str, type] = {
+    kind.__name__: kind for kind in (*get_args(ChatEvent.__value__), *get_args(ModelEvent.__value__))
 }
-_ERRORS: dict[str, type[SwitchboardError]] = {
+_ERRORS: Mapping[str, type[SwitchboardError]] = {
     found.__name__: found
     for found in vars(errors).values()
     if isinstance(found, type) and issubclass(found, SwitchboardError)
 }
 
 
-def pack(value: object) -> bytes:
-    """Make JSON of a value, whatever events and messages it holds."""
-    return msgspec.json.encode(_packed(value))
+def pack[Event: ChatEvent | ModelEvent](events: Iterable[Event]) -> bytes:
+    """Write events as JSON."""
+    groups = [
+        (kind.__name__, [cast("_Text", event).text if kind in _TEXTS else event for event in group])
+        for kind, group in groupby(events, type)
+    ]
+    return msgspec.json.encode(groups, enc_hook=_fields_of)
 
 
-def unpack(data: bytes) -> Any:  # noqa: ANN401 (whatever was packed)
-    """Make the value again that `pack` was given.
+def unpack(data: bytes) -> list[Any]:
+    """Read the events that `pack` has written.
 
     Raises:
-        ValueError: `pack` did not make these bytes, or another version of the app did.
+        ValueError: `pack` did not write these bytes, or another version of the app did.
     """
+    events = list[Any]()
     try:
-        return _unpacked(msgspec.json.decode(data))
-    except (TypeError, KeyError, IndexError, RecursionError) as exc:
-        raise ValueError("this is no packed value") from exc
+        for name, items in msgspec.json.decode(data, type=list[tuple[str, msgspec.Raw]]):
+            if (kind := _EVENTS[name]) in _TEXTS:
+                events += map(kind, msgspec.json.decode(items, type=list[str]))
+            else:
+                events += msgspec.json.decode(items, type=list[kind], dec_hook=_error_of)
+    except (KeyError, RecursionError) as exc:
+        raise ValueError("these are no events") from exc
+    return events
 
 
-def _packed(value: object) -> object:
-    match value:
-        case None | bool() | int() | float():
-            return value
-        case str():
-            return str(value)
-        case bytes():
-            return ["b", b64encode(value).decode()]
-        case SwitchboardError():
-            results = value.results if isinstance(value, ContentFiltered) else None
-            return ["e", type(value).__name__, value.message, _packed(results)]
-        case tuple():
-            return ["t", [_packed(item) for item in cast("tuple[object, ...]", value)]]
-        case list():
-            items = cast("list[object]", value)  # the tokens of an answer are texts
-            return ["l", items if set(map(type, items)) == {str} else [_packed(item) for item in items]]
-        case dict():
-            return {key: _packed(item) for key, item in cast("dict[str, object]", value).items()}
-        case msgspec.Struct():
-            fields = msgspec.structs.asdict(value)
-            return ["d", type(value).__name__, {name: _packed(item) for name, item in fields.items()}]
-        case _:
-            raise TypeError(f"a {type(value).__name__} cannot be packed")
+def joined[Event: ChatEvent | ModelEvent](events: Iterable[Event]) -> Iterator[Event]:
+    """Yield events, with texts of a kind that follow each other as one."""
+    for kind, group in groupby(events, type):
+        if kind in _TEXTS:
+            yield kind("".join(cast("_Text", event).text for event in group))
+        else:
+            yield from group
 
 
-def _unpacked(value: Any) -> Any:  # noqa: ANN401 (whatever was packed)
-    if isinstance(value, dict):
-        return {key: _unpacked(item) for key, item in cast("dict[str, Any]", value).items()}
-    if not isinstance(value, list):
-        return value
-    kind, *rest = cast("list[Any]", value)
-    match kind:
-        case "d":
-            return _CLASSES[rest[0]](**_unpacked(rest[1]))
-        case "b":
-            return b64decode(rest[0], validate=True)
-        case "t":
-            return tuple(map(_unpacked, rest[0]))
-        case "l":
-            return [*map(_unpacked, rest[0])]
-        case "e":
-            return _error(_ERRORS.get(rest[0], InternalError), rest[1], _unpacked(rest[2]))
-        case _:
-            raise ValueError("this is no packed value")
+def _fields_of(error: object) -> tuple[str, dict[str, Any]]:
+    if not isinstance(error, SwitchboardError):
+        raise NotImplementedError
+    return type(error).__name__, vars(error)
 
 
-def _error(made: type[SwitchboardError], message: str, results: Any) -> SwitchboardError:  # noqa: ANN401 (any JSON)
-    if issubclass(made, ContentFiltered):
-        return made(message, results=results)
-    if issubclass(made, Overloaded):
-        return made(message, retry_after=1)
-    return made(message)
+def _error_of(_kind: type, written: tuple[str, dict[str, Any]]) -> SwitchboardError:
+    name, fields = written
+    kind = _ERRORS.get(name, InternalError)
+    error = kind.__new__(kind, fields["message"])
+    vars(error).update(fields)
+    return error

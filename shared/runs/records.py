@@ -7,8 +7,8 @@ from copy import replace
 
 import msgspec
 
+from shared.core.attachments import Attachment
 from shared.errors import InternalError, SwitchboardError
-from shared.runs.packing import pack, unpack
 from shared.settings import Settings
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, accept
 from shared.wire.request_body import Body
@@ -49,7 +49,7 @@ class RunRequest(Asker, frozen=True, kw_only=True):
 
     def encode(self, body: Body) -> bytes:
         """Make the object of the request."""
-        return b"\n".join((msgspec.json.encode(self), json.dumps(body.json).encode(), pack(body.files)))
+        return b"\n".join((msgspec.json.encode(self), json.dumps(body.json).encode(), msgspec.json.encode(body.files)))
 
     @classmethod
     def decode(cls, data: bytes) -> "tuple[RunRequest, Body]":
@@ -62,7 +62,7 @@ class RunRequest(Asker, frozen=True, kw_only=True):
         asked = decode(head, cls)
         body, _, files = rest.partition(b"\n")
         try:
-            return asked, Body(json.loads(body), unpack(files))
+            return asked, Body(json.loads(body), msgspec.json.decode(files, type=tuple[Attachment, ...]))
         except (ValueError, TypeError):
             raise InternalError(UNREADABLE) from None
 

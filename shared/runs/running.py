@@ -21,10 +21,11 @@ from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
 from shared.runs.claim import Claim, RunEnd, claim_run, failed, unreadable
 from shared.runs.consents import enter_chats
-from shared.runs.journal import Journal, Live, with_joined_texts, write_first_piece
+from shared.runs.journal import Journal, Live, write_first_piece
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
+from shared.runs.packing import joined
 from shared.runs.records import MOST_RUNS, Result, RunRequest, is_temporary
 from shared.service import Service
 from shared.turns.accept import AcceptedRequest
@@ -283,7 +284,7 @@ class _Run:
                     await delivering
             if is_paused(live.turn.log):
                 return None
-            answer = await fold(_each(with_joined_texts(live.turn.log)), filter_ends=protocol.filter_ends)
+            answer = await fold(_each(joined(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
             if delivering:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
-from shared.agents.turns import agent_turn, team_turn
+from shared.agents.turns import agents_turn
 from shared.audit import audited
 from shared.chat_types import Access, ChatRequest, Passage, RequestContext, Role
 from shared.core.attachments import attach
@@ -121,7 +121,7 @@ def turn_events(
 
     An event passes the wrappers from top to bottom. Each is a generator that reads from the one above it:
 
-        turn          run_turn, agent_turn or team_turn makes the events
+        turn          run_turn or agents_turn makes the events
           │
         shields       hold all events until what the model reads is checked for attacks, and begin the turn again
           │           without what is one (only with SHIELDS)
@@ -236,7 +236,7 @@ def _of_turn(
         clear=_clearing(rules, request, context) if service.tool_servers and rules else None,
         screen=partial(shields.instead_of, context=context) if shields else None,
     )
-    return agent_turn(request, context, agent, parts) if agent and not team else team_turn(request, context, parts)
+    return agents_turn(request, context, None if team else agent, parts)
 
 
 def safe_retriever(service: Service) -> Retriever:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.turns import team_turn
+from shared.agents.turns import agents_turn
 from shared.chat_models import ChatModel
 from shared.chat_types import Access, ChatRequest, Json, Message, Overrides, RequestContext, Role
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished
@@ -60,7 +60,7 @@ class Office:
         seen: Callable[[ChatEvent], Awaitable[None]] | None = None,
     ) -> list[ChatEvent]:
         """The events of a turn; `seen` is told each as it comes."""
-        turn = team_turn(request or asked(), context(seconds, access), self.parts(team, concurrent_calls))
+        turn = agents_turn(request or asked(), context(seconds, access), None, self.parts(team, concurrent_calls))
         events: list[ChatEvent] = []
         async for event in turn:
             events.append(event)

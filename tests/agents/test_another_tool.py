@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shared.agents.definitions import Pattern, load_agents
-from shared.agents.turns import agent_turn
+from shared.agents.turns import agents_turn
 from shared.chat_models import ToolDefinition
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import Json
@@ -80,7 +80,7 @@ async def test_the_agent_of_single_chat_calls_it_beside_the_search(office: Offic
     office.service.reply("80 %, from 8 to 12.")
     ada = agent("Ada", ("search", "opening_hours"))
     parts = office.parts(agents(Pattern.CONCURRENT, ada))
-    events = [event async for event in agent_turn(asked(show_progress=True), context(), ada, parts)]
+    events = [event async for event in agents_turn(asked(show_progress=True), context(), ada, parts)]
     (found,) = [event for event in events if isinstance(event, Retrieved)]
     assert [thought.title for thought in found.thoughts][-3:] == [
         "Generated search query",

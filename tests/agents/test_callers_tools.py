@@ -3,7 +3,7 @@
 from copy import replace
 
 from shared.agents.definitions import Pattern
-from shared.agents.turns import agent_turn
+from shared.agents.turns import agents_turn
 from shared.chat_types import ChatRequest, ToolCall, ToolChoice
 from shared.core.fold import Answer, fold
 from tests.agents.teams import Office, agent, agents, context
@@ -13,7 +13,7 @@ from tests.core.test_callers_tools import CALL, STEPS, WITH_TOOLS, script, sent
 async def single(office: Office, request: ChatRequest) -> Answer:
     """The answer of an agent that searches."""
     ada = agent("Ada", ("search",))
-    return await fold(agent_turn(request, context(), ada, office.parts(agents(Pattern.CONCURRENT, ada))))
+    return await fold(agents_turn(request, context(), ada, office.parts(agents(Pattern.CONCURRENT, ada))))
 
 
 async def test_an_agent_has_them_beside_its_own_and_goes_on_with_their_results(office: Office) -> None:

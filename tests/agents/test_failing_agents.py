@@ -9,7 +9,7 @@ from copy import replace
 import pytest
 
 from shared.agents.definitions import Agents, Pattern
-from shared.agents.turns import team_turn
+from shared.agents.turns import agents_turn
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import (
     ContentFiltered,
@@ -98,7 +98,7 @@ async def test_agents_that_did_not_get_their_turn_in_time_say_so(office: Office,
 async def test_an_agent_that_waits_for_the_others_calls_until_it_is_late_says_so(office: Office, clock: Clock) -> None:
     hanging(office, "Ada")
     team = agents(Pattern.CONCURRENT, "Ada", "Ben")
-    turn = asyncio.create_task(failing(team_turn(asked(), context(), office.parts(team, concurrent_calls=1))))
+    turn = asyncio.create_task(failing(agents_turn(asked(), context(), None, office.parts(team, concurrent_calls=1))))
     await office.service.request_number(1)
     clock.forward(SECONDS)
     events, error = await turn
@@ -150,7 +150,7 @@ async def test_when_all_fail_their_messages_come_and_then_the_error_of_the_first
     office.service.fail(429)
     office.service.fail(503)
     team = agents(pattern, "Ada", "Ben")
-    events, error = await failing(team_turn(asked(), context(), office.parts(team, concurrent_calls=1)))
+    events, error = await failing(agents_turn(asked(), context(), None, office.parts(team, concurrent_calls=1)))
     assert isinstance(error, RateLimited)
     assert [type(event) for event in events][:2] == [CompletionStarted, AgentMessage]
     assert not any(isinstance(event, Finished) for event in events)
@@ -158,7 +158,7 @@ async def test_when_all_fail_their_messages_come_and_then_the_error_of_the_first
 
 async def test_who_leaves_stops_all_model_calls(office: Office) -> None:
     hanging(office, "Ada", "Ben", "Cleo")
-    turn = team_turn(asked(), context(), office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben", "Cleo")))
+    turn = agents_turn(asked(), context(), None, office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben", "Cleo")))
     async with aclosing(turn) as events:
         await anext(events)
         waiting = asyncio.ensure_future(anext(events))
@@ -172,7 +172,7 @@ async def test_who_leaves_stops_all_model_calls(office: Office) -> None:
 async def test_who_leaves_between_two_messages_stops_the_rest(office: Office) -> None:
     answering(office, "Ada")
     hanging(office, "Ben")
-    turn = team_turn(asked(), context(), office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben")))
+    turn = agents_turn(asked(), context(), None, office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben")))
     async with aclosing(turn) as events:
         await anext(events)
         await anext(events)

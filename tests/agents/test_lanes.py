@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.agents.turns import agent_turn
+from shared.agents.turns import agents_turn
 from shared.chat_types import Json
 from shared.events import AgentMessage, AgentWork, ChatEvent, Usage
 from tests.agents.teams import Office, agent, agents, asked, context
@@ -92,7 +92,7 @@ async def test_the_agent_of_single_chat_is_told_of_too(office: Office) -> None:
     office.service.call_tool("search", {"query": "dental care"})
     office.service.reply("80 %.")
     ada = agent("Ada", ("search",))
-    turn = agent_turn(WATCHED, context(), ada, office.parts(agents(Pattern.CONCURRENT, ada)))
+    turn = agents_turn(WATCHED, context(), ada, office.parts(agents(Pattern.CONCURRENT, ada)))
     events = [event async for event in turn]
     assert states(events) == {"Ada": "thinking searching thinking writing done"}
     assert works(events)["Ada"][-1].usage == Usage(14, 10)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.agents.turns import agent_turn
+from shared.agents.turns import agents_turn
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import ChatRequest, FileText, Json, Message, Passage, RetrievalMode, Role
 from shared.core.fold import Answer, fold
@@ -34,7 +34,7 @@ PLAN = DataPoint("plan.pdf#page=3", "The Standard plan pays 80 % of dental care.
 
 
 def turn(office: Office, request: ChatRequest) -> Any:
-    return agent_turn(request, context(), ADA, office.parts(agents(Pattern.CONCURRENT, ADA)))
+    return agents_turn(request, context(), ADA, office.parts(agents(Pattern.CONCURRENT, ADA)))
 
 
 async def events_of(office: Office, request: ChatRequest | None = None) -> list[ChatEvent]:

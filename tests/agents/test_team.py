@@ -8,7 +8,7 @@ from copy import replace
 import pytest
 
 from shared.agents.definitions import Pattern
-from shared.agents.turns import team_turn
+from shared.agents.turns import agents_turn
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room
 from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_types import FileText, ImagePart, Json, Message, PartHealth, RequestContext, Role
@@ -55,7 +55,7 @@ async def test_a_message_comes_as_soon_as_its_agent_is_done(office: Office) -> N
     with office.service.to("Be Ada."):
         office.service.reply(ada_may, "Slow.")
     script(office, Ben="Fast.")
-    turn = team_turn(asked(), context(), office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben")))
+    turn = agents_turn(asked(), context(), None, office.parts(agents(Pattern.CONCURRENT, "Ada", "Ben")))
     async with aclosing(turn) as events:
         await anext(events)
         ben = await anext(events)

@@ -12,7 +12,7 @@ from shared.chat_types import Passage
 from shared.documents.failures import FAILED, failures_in
 from shared.documents.file_store import FileStore
 from shared.errors import SwitchboardError
-from shared.ingestion import FileReport, IngestReport, Outcome, Reporter
+from shared.ingestion import Counted, FileReport, Outcome, Reporter
 from shared.ingestion.document import Target
 from shared.ingestion.page_images import PageImages
 from shared.reading.readers import TextRecognition
@@ -107,7 +107,7 @@ async def ingest(folder: Path, target: Target, leave_out: Collection[Path] = ())
     return await followed(partial(ingest_folder, list_folder(folder, leave_out, target.formats), target))
 
 
-async def followed(work: Callable[[Reporter], Awaitable[IngestReport]]) -> Lines:
+async def followed(work: Callable[[Reporter], Awaitable[Counted]]) -> Lines:
     """Return what an ingestion has told."""
     lines = Lines()
     report = await work(lines)

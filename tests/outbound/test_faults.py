@@ -10,6 +10,7 @@ import pytest
 from azure.core.exceptions import HttpResponseError
 from multidict import CIMultiDict
 
+from shared import errors
 from shared.errors import BadRequest, ContentFiltered, NotConfigured, RateLimited, TooSlow, Unavailable
 from shared.guard.rai.session import ERRORS as SAFETY
 from shared.outbound.azure_service.asking import fault_of
@@ -37,7 +38,8 @@ KINDS = {
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_each_reason_has_its_error_and_a_whole_sentence_for_every_service(table: ErrorTable, reason: Reason) -> None:
     error = table.error(Fault(reason, param="seed", retry_after=2.1), **WORDS)
-    assert type(error) is table.kinds.get(reason, KINDS.get(reason, Unavailable))
+    kind = table.kinds.get(reason)
+    assert type(error) is (getattr(errors, kind) if kind else KINDS.get(reason, Unavailable))
     assert error.message.endswith(".")
     assert error.message[0].isupper()
     assert not {"{", "}"} & set(error.message)

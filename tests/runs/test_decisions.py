@@ -33,7 +33,6 @@ from shared.runs.approvals import (
 from shared.runs.begin import decided
 from shared.runs.claim import change_state, going_name
 from shared.runs.folder_objects import FolderObjects
-from shared.runs.packing import pack
 from shared.runs.records import State, digest
 from shared.tools.calls import KeptCall
 from tests.runs.acting import Crm, Desk, asked_to_drop, crm, desk, expire, no, opened, text_of, tool_texts, yes
@@ -281,7 +280,7 @@ async def test_open_approvals_are_listed_by_pages_behind_any_number_whose_time_i
             "c", "Clerk", "crm", "drop", "{}", "open", approval_id=digest(code)[:32], code=code, expires=when
         )
         calls[f"{run_id}/tools/{number}"] = call
-        await store.write(f"{run_id}/tools/{number}", pack(call), NEW)
+        await store.write(f"{run_id}/tools/{number}", msgspec.json.encode(call), NEW)
     await open_approvals(store, run_id, state, calls, asker="anonymous")
     for decider in (Decider(owner, "anonymous"), Decider(digest("boss"), "boss", is_approver=True)):
         listed, after = list[str](), ""

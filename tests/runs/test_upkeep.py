@@ -17,7 +17,6 @@ from shared.runs.claim import Claim, RunEnd, claim_run
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
 from shared.runs.kept_tools import read_call
-from shared.runs.packing import pack
 from shared.runs.records import MOST_RUNS, Result, RunRequest, State
 from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
@@ -119,7 +118,7 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     interrupted = State("owner", time.time(), 0, runner="dead", runs=earlier, started=time.time())
     await store.write(f"{OLD}/state", msgspec.json.encode(interrupted), NEW)
     asked_for = KeptCall("c", "Clerk", "crm", "drop", "{}", "open", expires=time.time() + 60)
-    await store.write(f"{OLD}/tools/c", pack(asked_for), NEW)
+    await store.write(f"{OLD}/tools/c", msgspec.json.encode(asked_for), NEW)
     assert await Runner(store, service, {}).run(OLD) is RunEnd.DONE
     call = await store.read(f"{OLD}/tools/c")
     assert call

@@ -3,7 +3,8 @@ from collections.abc import Iterator
 import aiohttp
 import pytest
 
-from shared.errors import RateLimited, SwitchboardError, Unavailable
+from shared import errors
+from shared.errors import RateLimited, SwitchboardError
 from shared.outbound.faults import DEFAULTS, Fault, Reason
 from shared.outbound.openai_service.connection import OpenAIConnection, ServedModel
 from shared.outbound.openai_service.errors import SDK, fault_of, service_errors
@@ -86,7 +87,7 @@ def test_every_exception_class_of_the_transport_has_its_reason() -> None:
 )
 def test_each_exception_has_the_reason_of_its_nearest_class(exc: Exception, reason: Reason) -> None:
     assert fault_of(exc).reason is reason
-    with pytest.raises(DEFAULTS.kinds.get(reason, Unavailable)), service_errors(CONNECTION, MODEL):
+    with pytest.raises(getattr(errors, DEFAULTS.kinds.get(reason, "Unavailable"))), service_errors(CONNECTION, MODEL):
         raise exc
 
 
