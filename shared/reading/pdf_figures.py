@@ -1,17 +1,13 @@
 """Tables of figures, as annual reports have them: signs in columns of their own, and heads of years above the table."""
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from copy import replace
 from itertools import chain, pairwise
 
-from shared.reading.pdf_words import Piece, Table, Word, box_around, pieces_of, side_by_side
+from shared.reading import pdf_words
+from shared.reading.pdf_words import Piece, Table, Word, is_figure, joined_text, side_by_side
 
-_FIGURE = re.compile(
-    r"[A-Z]{0,3}[$€£¥]?\s?[(+−–-]?\s?[$€£¥]?\s?"
-    r"(?:(?:\d{1,3}(?:[,.\s]\d{3})+|\d+)?(?:[.,]\d+)?|[—–-]+)\s?\)?\s?(?:%|pp|bps|x)?\)?"
-)
-_YEAR = re.compile(r"\(?(?:19|20)\d\d\)?\W*")
 YEARS = re.compile(r"\b(?:19|20)\d\d\b")
 _BEFORE = re.compile(r"(?:[A-Z]{0,3}[$€£¥])?\(?")
 """Signs before a figure, or nothing."""
@@ -25,15 +21,10 @@ _WIDEST_HEAD_GAP = 1.6
 """Distance between a head and what is below it, at most, in line heights."""
 _BESIDE = 1.3
 """How far a label may overlap the first row, in line heights: that row may have a raised number of a note."""
-_LONGEST_HEAD = 80
+_LONGEST_HEAD = 60
 """Characters of a text in a head."""
 _NEAR = 0.6
 """Distance from the middle of a column to a head that is still above it, as a share of the column's width."""
-
-
-def is_figure(text: str) -> bool:
-    """Whether a cell holds a number or a dash, and not a year."""
-    return bool(text and _FIGURE.fullmatch(text) and not _YEAR.fullmatch(text))
 
 
 def holds_figures(row: Sequence[str]) -> bool:
@@ -76,11 +67,6 @@ def without_columns_of_signs(texts: Sequence[Sequence[str]], cells: Sequence[Seq
     return joined
 
 
-def joined_text(texts: Iterable[str]) -> str:
-    """The text of cells that are one."""
-    return " ".join(filter(None, texts)).replace(" )", ")").replace("( ", "(")
-
-
 def with_heads(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word] | Table]:
     """Add to a table the lines right above it that name its columns, even if they are not aligned with its rows.
 
@@ -95,7 +81,10 @@ def with_heads(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word] |
         labels: list[Piece] = []
         taken, below = 0, line.boxes[0].top
         while len(head) + len(labels) < _MOST_HEAD_LINES and (row := _lowest_row(found[: len(found) - taken])):
-            pieces = [piece for words in row for piece in pieces_of(words, 0)]
+            pieces = [piece for words in row for piece in pdf_words.pieces_of(words)]
+            if not head and 2 * len(pieces) >= len(line.columns):  # it names each column
+                white = [(right, left) for (_, right), (left, _) in pairwise(line.columns)]
+                pieces = [part for piece in pieces for part in pdf_words.parted_at(piece, white)]
             if _is_above(pieces, line, below):
                 head.insert(0, pieces)
             elif not head and len(pieces) == 1 and _is_label(pieces[0], line, below):
@@ -123,7 +112,7 @@ def _lowest_row(lines: Sequence[Sequence[Word] | Table]) -> list[Sequence[Word]]
     return row
 
 
-def _is_near(row: Sequence[Piece], below: float, overlap: float = 0.5) -> bool:
+def _is_near(row: Sequence[Piece], below: float, overlap: float) -> bool:
     """Whether a row is right above something, and none of its texts is as long as a sentence.
 
     `below` is the upper edge of what is below it, in points; `overlap`, how far the row may reach down beside that, in
@@ -141,8 +130,10 @@ def _is_above(row: Sequence[Piece], table: Table, below: float) -> bool:
     height = max(piece.height for piece in row)
     left = table.columns[1][0] - height
     over = [piece for piece in row if piece.right > left]
+    empty = [edges for text, edges in zip(table.rows[0], table.columns, strict=True) if not text]
+    is_beside = all(any(start < piece.right and piece.left < end for start, end in empty) for piece in over)
     return (
-        _is_near(row, below)
+        _is_near(row, below, (below - table.boxes[0].bottom) / height if is_beside else 0.5)
         and bool(over)
         and all(piece.left >= left for piece in over)
         and max(piece.right for piece in row) <= table.columns[-1][1] + 2 * height
@@ -169,28 +160,44 @@ def _with_labels(table: Table, labels: Sequence[Piece]) -> Table:
 
 def _with_head(table: Table, head: Sequence[Sequence[Piece]]) -> Table:
     """Add the head as one row, or to the first row where that is a head already."""
-    width = len(table.columns)
-    texts = [[_above(row, table.columns, column) for row in head] for column in range(width)]
+    over = [[above(row, table.columns, column) for row in head] for column in range(len(table.columns))]
+    texts = [[joined_text(piece.text for piece in pieces) for pieces in rows] for rows in over]
     first = table.rows[0]
     has_head = not holds_figures(first) and sum(map(bool, first[1:])) > 1
     if has_head:
-        texts = [[*above, own] for above, own in zip(texts, first, strict=True)]
-    row = tuple(" ".join(dict.fromkeys(filter(None, parts))) for parts in texts)
-    box = replace(box_around(chain.from_iterable(head)), left=table.boxes[0].left, right=table.boxes[0].right)
+        texts = [[*names, own] for names, own in zip(texts, first, strict=True)]
+    row = tuple(joined_text(dict.fromkeys(parts)) for parts in texts)
+    box = replace(pdf_words.box_around(chain.from_iterable(head)), left=table.boxes[0].left, right=table.boxes[0].right)
     skipped = int(has_head)
     boxes = (replace(box, bottom=table.boxes[0].bottom) if has_head else box, *table.boxes[skipped:])
     return replace(table, rows=(row, *table.rows[skipped:]), boxes=boxes)
 
 
-def _above(row: Sequence[Piece], columns: Sequence[tuple[float, float]], column: int) -> str:
-    """The texts of a row that are above a column; one text alone in the middle is above all but the first."""
+def above(
+    row: Sequence[Piece], columns: Sequence[tuple[float, float]], column: int, *, is_head: bool = True
+) -> Sequence[Piece]:
+    """The texts of a row that are above a column; those of a head may be above several, as one in their middle is.
+
+    One text alone in the middle of a head is above all but the first.
+    """
     left, right = columns[column]
-    first, last = columns[1][0], columns[-1][1]
-    over = [piece for piece in row if piece.right > first]
-    if column and len(over) == 1 and abs(over[0].left + over[0].right - first - last) < (last - first) / 2:
-        return over[0].text
     middle, reach = (left + right) / 2, _NEAR * (right - left)
     within = [piece for piece in row if left <= (piece.left + piece.right) / 2 <= right]
-    near = [piece for piece in row if column and max(piece.left - middle, middle - piece.right) <= reach]
-    nearest = min(near, key=lambda piece: abs(piece.left + piece.right - left - right), default=None)
-    return " ".join(piece.text for piece in within) if within else nearest.text if nearest else ""
+    if not (column and is_head):
+        return within
+    first, last = columns[1][0], columns[-1][1]
+    over = [piece for piece in row if piece.right > first]
+    if len(over) == 1 and abs(over[0].left + over[0].right - first - last) < (last - first) / 2:
+        return over
+    nearest = _nearest(row, middle)
+    is_near = max(nearest.left - middle, middle - nearest.right) <= reach
+    opposite = nearest.left + nearest.right - middle
+    is_one_of_several = len(over) > 1 and any(
+        abs(2 * opposite - start - end) < 2 * (end - start) and _nearest(row, (start + end) / 2) is nearest
+        for start, end in columns[1:]
+    )
+    return within or [nearest] * (is_near or is_one_of_several)
+
+
+def _nearest(row: Sequence[Piece], place: float) -> Piece:
+    return min(row, key=lambda piece: abs(piece.left + piece.right - 2 * place))

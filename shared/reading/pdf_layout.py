@@ -14,7 +14,7 @@ from itertools import groupby, pairwise, takewhile, zip_longest
 from statistics import median
 
 from shared.reading.pdf_figures import YEARS, holds_figures
-from shared.reading.pdf_words import BULLETS, LIST_MARKER, Table, Word
+from shared.reading.pdf_words import BULLETS, LIST_MARKER, UNSPACED_LETTER, Table, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ _LONGEST_END = 8
 _TEXT_END = re.compile(rf"{_SENTENCE_MARK}$")
 _HYPHENATED_WORD = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _COMPOUND = re.compile(r"[^\W_]+-[^\W\d_]+")
+_UNSPACED = re.compile(rf"{UNSPACED_LETTER}{{2}}")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _BEFORE_HYPHEN = re.compile(r"\b([^\W_]+)-$")
 _STAYS = re.compile(r"\w|[A-Z\d]+|(?:well|self|non|half|all|cross|high|low|long|short|full|part|so)", re.ASCII)
@@ -281,7 +282,7 @@ def _joined(text: str, following: str, compounds: Collection[str]) -> str:
     The hyphen stays in a word that the document has elsewhere with its hyphen, and behind some beginnings.
     """
     if not _HYPHENATED_WORD.search(text[-2:]) or _LINKING_WORD.match(following):
-        return f"{text} {following}"
+        return f"{text}{'' if _UNSPACED.fullmatch(text[-1:] + following[:1]) else ' '}{following}"
     before, after = _BEFORE_HYPHEN.search(text[-_LONGEST_HEADING:]), _FIRST_WORD.match(following)
     stays = before and after and (_STAYS.fullmatch(before[1]) or f"{before[0]}{after[0]}".lower() in compounds)
     return (text[:-1] if following[:1].islower() and not stays else text) + following

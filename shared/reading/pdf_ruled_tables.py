@@ -6,9 +6,9 @@ from copy import replace
 from itertools import chain, pairwise, takewhile
 
 from shared.reading import pdf_words
-from shared.reading.pdf_figures import is_figure, joined_text, without_columns_of_signs
+from shared.reading.pdf_figures import above, without_columns_of_signs
 from shared.reading.pdf_rules import Grid
-from shared.reading.pdf_words import Piece, Table, Word
+from shared.reading.pdf_words import Piece, Table, Word, is_figure, joined_text
 
 _DEEPEST_HEAD = 3
 """Rows of a head, at most."""
@@ -70,8 +70,11 @@ def _place_of(grid: Grid, word: Word) -> tuple[int, int] | None:
     x, y = (word.left + word.right) / 2, pdf_words.middle(word)
     if not (grid.columns[0] <= x <= grid.columns[-1] and grid.rows[-1] <= y <= grid.rows[0]):
         return None
-    row = max(0, sum(top >= y for top in grid.rows[:-1]) - 1)
-    return row, max(0, sum(left <= x for left in grid.columns[:-1]) - 1)
+    return max(0, sum(top >= y for top in grid.rows[:-1]) - 1), _column_of(grid, word)
+
+
+def _column_of(grid: Grid, word: Word) -> int:
+    return bisect_right(grid.columns[1:-1], (word.left + word.right) / 2)
 
 
 def _ruled_table(grid: Grid, places: dict[tuple[int, int], list[Word]]) -> Table | None:
@@ -116,7 +119,7 @@ def _with_one_head(
     if depth <= first + 1:
         return rows, boxes
     heads = zip(*rows[first:depth], strict=True)
-    head = tuple(" ".join(dict.fromkeys(text for text in texts if text)) for texts in heads)
+    head = tuple(joined_text(dict.fromkeys(texts)) for texts in heads)
     box = replace(boxes[first], bottom=boxes[depth - 1].bottom)
     return [*rows[:first], head, *rows[depth:]], [*boxes[:first], box, *boxes[depth:]]
 
@@ -151,11 +154,12 @@ def _filled(
         found = [word for place in own for word in places[place]]
         if parts := _parted(found, own):
             for row, column in members[cell]:
-                cell_of[row][column] = -1 - column - len(grid.columns) * cell
-            for part in parts:
-                column = bisect_right(grid.columns[1:-1], (part.left + part.right) / 2)
-                columns.add(column)
-                words.setdefault(-1 - column - len(grid.columns) * cell, []).extend(part.words)
+                own_parts = above(parts, [*pairwise(grid.columns)], column, is_head=not row)
+                first = _column_of(grid, own_parts[0]) if own_parts else column
+                cell_of[row][column] = -1 - first - len(grid.columns) * cell
+                if own_parts and first == column:
+                    columns.add(column)
+                    words[cell_of[row][column]] = [word for part in own_parts for word in part.words]
         else:
             columns.add(fullest[1])
             words[cell] = found
@@ -201,7 +205,7 @@ def _parts(cells: Sequence[_Cell], texts: dict[_Cell, list[Piece]], *, is_sure: 
             is_first_line = below and below.text[0].islower() and not pdf_words.side_by_side(piece, starts[number - 1])
             is_near = not number and pdf_words.middle(piece) - pdf_words.middle(starts[0]) < piece.height * 2 / 3
             part = parts[number + bool(is_first_line or is_near)]
-            part[cell] = f"{part.get(cell, '')} {piece.text}".strip()
+            part[cell] = joined_text((part.get(cell, ""), piece.text))
     return [part for part in parts if part]
 
 

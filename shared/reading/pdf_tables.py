@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 
 from shared.reading import pdf_words
-from shared.reading.pdf_figures import joined_text, with_heads, without_columns_of_signs
+from shared.reading.pdf_figures import holds_figures, with_heads, without_columns_of_signs
 from shared.reading.pdf_ruled_tables import with_grid
 from shared.reading.pdf_rules import Rule, grids, merged
 from shared.reading.pdf_words import Piece, Table, Word
@@ -69,6 +69,12 @@ def _tables_among(lines: list[Sequence[Word]]) -> list[Sequence[Word] | Table]:
         if table is None:
             index += 1
             continue
+        first = next(
+            (place for place in range(index, end) if holds_figures([one[0].text for one in rows[place]])), index
+        )
+        below = _aligned_table(rows[first : (below_end := _run_end(rows, first))])
+        if below and len(below.columns) > len(table.columns):  # what is above may be its head
+            index, end, table = first, below_end, below
         numbers = {piece.line for row in rows[index:end] for cell in row for piece in cell}
         found += [*lines[done : min(numbers)], table]
         done = max(numbers) + 1
@@ -123,7 +129,7 @@ def _is_next_cell(row: Row, piece: Piece) -> bool:
         min(line.left for line in cell) - piece.right,
     )
     return (
-        distance >= pdf_words.CELL_GAP / 2 * height
+        (distance >= pdf_words.CELL_GAP / 2 * height or (distance > 0 and piece.line == cell[-1].line))
         and piece.top <= row[0][0].top + height
         and piece.bottom >= min(line.bottom for line in row[0] + cell) - height / 2
     )
@@ -191,7 +197,7 @@ def _aligned_table(rows: Sequence[Row]) -> Table | None:
     edges = [min(box.left for box in boxes), *(edge for gap in gaps for edge in gap), max(box.right for box in boxes)]
     joined = without_columns_of_signs(cells, [range(len(row)) for row in cells])
     return Table(
-        tuple(tuple(joined_text(row[columns.start : columns.stop]) for columns in joined) for row in cells),
+        tuple(tuple(pdf_words.joined_text(row[columns.start : columns.stop]) for columns in joined) for row in cells),
         tuple(boxes),
         tuple((edges[2 * columns.start], edges[2 * columns.stop - 1]) for columns in joined),
     )
@@ -207,18 +213,7 @@ def _cells(row: Row, gaps: Sequence[tuple[float, float]]) -> tuple[str, ...]:
     texts = [""] * (len(gaps) + 1)
     for cell in row:
         for piece in cell:
-            for words in _at_gaps(piece, gaps):
-                start = min(word.left for word in words)
-                column = sum(left <= start + pdf_words.SHARED_GAP * piece.height for left, _ in gaps)
-                texts[column] = " ".join([texts[column], *(word.text for word in words)]).strip()
+            for part in pdf_words.parted_at(piece, gaps):
+                column = sum(left <= part.left + pdf_words.SHARED_GAP * piece.height for left, _ in gaps)
+                texts[column] = pdf_words.joined_text((texts[column], part.text))
     return tuple(texts)
-
-
-def _at_gaps(piece: Piece, gaps: Sequence[tuple[float, float]]) -> list[Sequence[Word]]:
-    """Split a piece where the space between two words is over white space between columns."""
-    cuts = [
-        place
-        for place, (word, after) in enumerate(pairwise(piece.words), start=1)
-        if any(word.right <= right and after.left >= left and after.left > word.right for left, right in gaps)
-    ]
-    return [piece.words[start:end] for start, end in pairwise([0, *cuts, len(piece.words)])]

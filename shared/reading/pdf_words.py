@@ -24,6 +24,23 @@ LIST_MARKER = re.compile(rf"{BULLETS}|\(?\w{{1,3}}[.)]")
 """A list marker alone: a bullet, number or letter."""
 
 
+_FIGURE = re.compile(
+    r"[A-Z]{0,3}[$€£¥]?\s?[(+−–-]?\s?[$€£¥]?\s?"
+    r"(?:(?:\d{1,3}(?:[,.\s]\d{3})+|\d+)?(?:[.,]\d+)?|[—–-]+)\s?\)?\s?(?:%|pp|bps|x)?\)?"
+)
+_YEAR = re.compile(r"\(?(?:19|20)\d\d\)?\W*")
+UNSPACED_LETTER = "[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]"
+"""Pattern of a letter of Chinese or Japanese, which have no spaces between words."""
+_NO_SPACE = re.compile(rf"(?<={UNSPACED_LETTER})\n(?={UNSPACED_LETTER})")
+_GROUP = re.compile(r"\d{3}\b|\(")
+"""Digits of the figure before, or a value in brackets beside it."""
+
+
+def is_figure(text: str) -> bool:
+    """Whether a cell holds a number or a dash, and not a year."""
+    return bool(text and _FIGURE.fullmatch(text) and not _YEAR.fullmatch(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word and its box, in points from the lower left corner of the page as it is shown."""
@@ -74,8 +91,24 @@ def pieces_of(line: Sequence[Word], number: int = 0, *, is_tight: bool = False) 
     widest = max(CELL_GAP * height, _UNLIKE_SPACES * median(spaces) if spaces else 0.0)
     if is_tight and len(spaces) > 1:
         widest = min(widest, max(CELL_GAP / 2 * height, _UNLIKE_SPACES * median_low(spaces)))
-    cuts = [place for place, gap in enumerate(gaps, start=1) if gap >= widest]
+    cuts = [place for place, gap in enumerate(gaps, start=1) if gap >= widest or _are_two(*line[place - 1 : place + 1])]
     return [piece_of(line[start:end], number) for start, end in pairwise([0, *cuts, len(line)])]
+
+
+def _are_two(one: Word, other: Word) -> bool:
+    """Whether two words are figures of two columns, however close."""
+    is_one = _GROUP.match(other.text) or f"{one.text}{other.text}".isdecimal()
+    return not is_one and all(is_figure(word.text) and any(map(str.isdigit, word.text)) for word in (one, other))
+
+
+def parted_at(piece: Piece, gaps: Sequence[tuple[float, float]]) -> list[Piece]:
+    """Split a piece where the space between two words is over white space between columns."""
+    cuts = [
+        place
+        for place, (word, after) in enumerate(pairwise(piece.words), start=1)
+        if any(word.right <= right and after.left >= left and after.left > word.right for left, right in gaps)
+    ]
+    return [piece_of(piece.words[start:end], piece.line) for start, end in pairwise([0, *cuts, len(piece.words)])]
 
 
 def text_lines(words: Sequence[Word]) -> list[Piece]:
@@ -100,6 +133,11 @@ def rows_of(words: Iterable[Word]) -> list[list[Word]]:
         else:
             rows.append([word])
     return rows
+
+
+def joined_text(texts: Iterable[str]) -> str:
+    """The text of lines or cells that are one."""
+    return _NO_SPACE.sub("", "\n".join(filter(None, texts))).replace("\n", " ").replace(" )", ")").replace("( ", "(")
 
 
 def side_by_side(one: Word, other: Word) -> bool:

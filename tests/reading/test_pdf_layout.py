@@ -45,6 +45,7 @@ def test_a_wide_gap_ends_a_paragraph_even_after_a_full_line() -> None:
         ("Diese lange Zeile endet mit Zahn-", "und Augenarzt.", "Diese lange Zeile endet mit Zahn- und Augenarzt."),
         ("Diese lange Zeile endet mit E-Mail-", "Adresse.", "Diese lange Zeile endet mit E-Mail-Adresse."),
         ("The whole long line is of 2025 -", "or of 2026.", "The whole long line is of 2025 - or of 2026."),
+        ("截至二零二三年三月末，发行人各类授信额", "度总额。", "截至二零二三年三月末，发行人各类授信额度总额。"),
         ("The whole long line is for an A-", "level pupil.", "The whole long line is for an A-level pupil."),
         ("The whole long line is of a well-", "known rule.", "The whole long line is of a well-known rule."),
         ("A fire-safe door is one that is fire-", "safe by law.", "A fire-safe door is one that is fire-safe by law."),

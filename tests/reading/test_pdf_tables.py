@@ -383,3 +383,64 @@ def test_digits_of_a_smaller_font_in_a_number_are_not_raised() -> None:
     canvas.drawString(60 + width, 703, "20190001")
     canvas.save()
     assert read(file.getvalue()) == "DHAW20190001"
+
+
+def test_figures_beside_each_other_are_of_two_columns_and_heads_stand_above_each() -> None:
+    lines = [
+        written(200, (10, "Volume 24"), (120, "Report of the Week"), (300, "South")),
+        written(180, (140, "Week to Date"), (290, "Long Ago")),
+        written(165, (110, "2017"), (150, "2016"), (184, "% Chg"), (262, "2017"), (300, "2016"), (334, "% Chg")),
+        *(
+            written(
+                150 - 15 * row,
+                (10, name),
+                (115, "16"),
+                (155, "1,270"),
+                (183, "-10.79"),
+                (267, "85"),
+                (305, "1,100"),
+                (333, "-15.0"),
+            )
+            for row, name in enumerate(("Robbery", "Assault", "Burglary", "Larceny", "Fraud", "Arson"))
+        ),
+    ]
+    head, first, *_ = rows_in(lines, [], [])
+    assert first == ("Robbery", "16", "1,270", "-10.79", "85", "1,100", "-15.0")
+    groups = ("Week to Date", "Long Ago")
+    named = [f"{group} {name}" for group in groups for name in ("2017", "2016", "% Chg")]
+    assert all(cell.endswith(name) for cell, name in zip(head[1:], named, strict=True))
+
+
+def test_a_head_in_the_middle_above_several_columns_that_no_line_parts_names_each_of_them() -> None:
+    names = [(10 + 60 * place, name) for place, name in enumerate(("Region", "Unit", "Fixed", "Day", "Night", "Fixed"))]
+    lines = [
+        written(160, (85, "Standard"), (240, "Economy")),
+        written(140, *names),
+        *(written(120 - 20 * row, *((left, f"{row}.{left:.0f}") for left, _ in names)) for row in range(3)),
+    ]
+    across, down = frame(5, 365, (135, 115, 95, 75), tuple(5.0 + 60 * place for place in range(7)))
+    head = rows_in(
+        lines, [*across, Rule(175, 5, 365), Rule(155, 5, 365)], [*down, Rule(5, 75, 175), Rule(365, 75, 175)]
+    )
+    assert head[0][1:] == ("Standard Unit", "Standard Fixed", "Economy Day", "Economy Night", "Economy Fixed")
+
+
+def test_a_long_text_above_a_table_is_no_head_of_its_columns() -> None:
+    lines = [
+        written(200, (70, "Estimates of what is left of the harvest of 2012 in all districts")),
+        *(
+            written(180 - 15 * row, (10, "Reeds"), (60, f"{row}1.5"), (200, f"{row}7.5"), (390, "3"))
+            for row in range(4)
+        ),
+    ]
+    assert rows_in(lines, [], [])[0] == ("Reeds", "01.5", "07.5", "3")
+
+
+def test_the_lines_of_a_chinese_cell_are_joined_without_a_space() -> None:
+    lines = [
+        written(180, (10, "Year"), (110, "Agency")),
+        written(160, (110, "联合资信评估")),
+        written(154, (10, "2020")),
+        written(148, (110, "有限公司 AA")),
+    ]
+    assert rows_in(lines, *frame(5, 300, (195, 175, 140), (5, 105, 300)))[1] == ("2020", "联合资信评估有限公司 AA")
