@@ -224,6 +224,8 @@ class ThoughtsAdded(msgspec.Struct, frozen=True):
 
     thoughts: tuple[Thought, ...]
     """The new steps."""
+    unseen: str = ""
+    """What they show of a model's words that no other event has: the guard checks it like the text."""
 
 
 class Finished(msgspec.Struct, frozen=True):

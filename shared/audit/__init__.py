@@ -7,6 +7,7 @@ shows anything, and one before its end is sent.
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -40,7 +41,8 @@ _MOST_DOCUMENTS = 50
 
 
 TEXTS = ("question", "answer")
-_OWN = f"/documents/{MINE}"
+_OWN = re.compile(f"(?<=/documents/{MINE}).*", re.IGNORECASE | re.DOTALL)
+"""Name of an own document in a path, which the Functions host takes in any case."""
 
 
 def without_texts(line: dict[str, Json]) -> dict[str, Json]:
@@ -48,8 +50,8 @@ def without_texts(line: dict[str, Json]) -> dict[str, Json]:
     line = {key: value for key, value in line.items() if key not in TEXTS}
     if isinstance(named := line.get("documents"), list):
         line["documents"] = [*dict.fromkeys(MINE if str(name).startswith(MINE) else str(name) for name in named)]
-    if isinstance(path := line.get("path"), str) and _OWN in path:
-        line["path"] = path.partition(_OWN)[0] + _OWN
+    if isinstance(path := line.get("path"), str):
+        line["path"] = _OWN.sub("", path)
     return line
 
 
@@ -93,10 +95,13 @@ class Audit:
         line: dict[str, Json] = {"audit": kind, "time": time, "who": who, **facts, **(texts or {})}
         short = without_texts(line)
         _log.info("%s", msgspec.json.encode(short).decode())
+        written = msgspec.json.encode(line if self.texts else short) + b"\n"
         try:
             async with asyncio.timeout(_SECONDS):
-                await self._append(msgspec.json.encode(line if self.texts else short) + b"\n")
+                await self._append(written)
         except Exception as error:
+            # Nobody waits for it any more: the lines of an outage would fill the memory.
+            self._waiting = [one for one in self._waiting if one is not written]
             _log.warning("a line of the audit record is not written: %s", type(error).__name__)
             if self._required:
                 raise Unavailable("The audit record cannot be written, so nothing is answered. Try again.") from error
@@ -104,14 +109,11 @@ class Audit:
     async def _append(self, line: bytes) -> None:
         self._waiting.append(line)
         async with self._busy:
-            if not any(one is line for one in self._waiting):
-                return  # it was taken along
-            lines, self._waiting = self._waiting, []
-            try:
+            if any(one is line for one in self._waiting):  # else it was taken along
+                lines = tuple(self._waiting)
                 await self._store.append(b"".join(lines))
-            except BaseException:
-                self._waiting = [one for one in lines if one is not line] + self._waiting
-                raise
+                kept = {id(one) for one in lines}
+                self._waiting = [one for one in self._waiting if id(one) not in kept]
 
 
 async def audited(

@@ -1,11 +1,13 @@
 """Limits the size of each model call, and counts its tokens in the caller's budget."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from copy import replace
 
+import msgspec
+
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest, ModelText
-from shared.chat_types import Message, RequestContext, TokenMeter, ToolCall
+from shared.chat_types import RequestContext, TokenMeter, ToolCall
 from shared.core.context_window import estimate_attached_tokens, estimate_tokens, tokens_in
 from shared.errors import SwitchboardError, TooLarge
 from shared.events import ReasoningDelta, Usage
@@ -31,14 +33,16 @@ class CappedModel:
 
     def stream(self, request: ModelRequest, context: RequestContext) -> AsyncGenerator[ModelEvent]:
         """See `ChatModel.stream`. A prompt that is too long raises TooLarge before the model is called."""
-        prompt = self._checked(request.messages)
+        prompt = self._checked(request)
         longest = self._max_tokens if request.max_tokens is None else min(self._max_tokens, request.max_tokens)
         events = self._model.stream(replace(request, max_tokens=longest), context)
         return events if context.meter is None else _counted(events, prompt, longest, context.meter)
 
-    def _checked(self, messages: Sequence[Message]) -> int:
-        """Return the estimated tokens of a prompt; raise TooLarge if they are over the limit."""
-        count = sum(estimate_tokens(message) + estimate_attached_tokens(message) for message in messages)
+    def _checked(self, request: ModelRequest) -> int:
+        """Return the estimated tokens of a prompt with its tools; raise TooLarge if they are over the limit."""
+        count = sum(estimate_tokens(message) + estimate_attached_tokens(message) for message in request.messages)
+        if more := [*request.tools, *([request.form] if request.form else ())]:
+            count += tokens_in(msgspec.json.encode(more).decode())
         if count > self._max_prompt_tokens:
             raise TooLarge(
                 f"The whole prompt takes some {count:,} tokens, and this app takes {self._max_prompt_tokens:,}: ask "

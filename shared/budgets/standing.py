@@ -121,7 +121,9 @@ class Consumption(msgspec.Struct):
         self.steps[step] = self.steps.get(step, 0) + 1
 
     def count_tokens(self, count: int, day: int) -> None:
-        """Count tokens; a correction may be negative."""
+        """Count tokens; a correction may be negative. One of an earlier day's count gives nothing back today."""
+        if count < 0 and day != self.day:
+            return
         self.tokens = self.tokens_on(day) + count
         self.day = day
 

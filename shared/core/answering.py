@@ -64,6 +64,7 @@ class Answering:
         self._parser = JsonAnswer() if is_json else FollowupParser() if want_followups else None
         self._want_followups = want_followups
         self._reasoning: list[str] = []
+        self._has_unseen = False
         self._answer: list[str] = []
         self._calls: list[ToolCall] = []
         self._finished: ModelFinished | None = None
@@ -80,8 +81,10 @@ class Answering:
             case events.ReasoningDelta():
                 text = self._thinking.feed(event.text)
                 self._reasoning.append(text)
-                # An agent may think again: clients show it above the answer.
-                return events.ReasoningDelta(text) if text and not self._answer else None
+                if text and not self._answer:
+                    return events.ReasoningDelta(text)
+                # An agent may think again: clients show reasoning above the answer, and this only as a thought.
+                self._has_unseen = self._has_unseen or bool(text)
             case events.CompletionStarted() | events.FilterAnnotation() | events.Retrieved() | events.AgentWork():
                 return event
             case events.ToolStarted() | events.ToolEnded():
@@ -107,7 +110,6 @@ class Answering:
         """
         if rest := self._rest():
             yield self._shown(rest)
-        self._reasoning.append(self._thinking.flush())
         text, finished = self._request.begun + "".join(self._answer), self._finished
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
@@ -120,7 +122,8 @@ class Answering:
             yield self._shown(FOUND.format(name=source))
         if calls:
             yield events.ToolsCalled(calls)
-        thoughts = [events.Thought("Reasoning", thinking)] if (thinking := "".join(self._reasoning)) else []
+        yield from self._reasoned()
+        thoughts: list[events.Thought] = []
         if self._request.form is None and (thought := unverified(text, self._citable())):
             thoughts.append(thought)
         if source:
@@ -139,6 +142,13 @@ class Answering:
             else None,
             is_unsupported=is_unsupported,
         )
+
+    def _reasoned(self) -> Iterator[events.ThoughtsAdded]:
+        """Yield the thought with the model's reasoning, if there is any."""
+        late = self._thinking.flush()
+        if thinking := "".join((*self._reasoning, late)):
+            unseen = thinking if late or self._has_unseen else ""
+            yield events.ThoughtsAdded((events.Thought("Reasoning", thinking),), unseen)
 
     def _rest(self) -> str:
         """End the text; return what was held back of it."""

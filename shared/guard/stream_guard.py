@@ -187,7 +187,9 @@ class _GuardedTurn:
                 if not self._is_team:
                     self._main.finish()
                 self._queue.hold(_Held(event))
-            case events.CompletionStarted() | events.FilterAnnotation() | events.ThoughtsAdded() | events.Failed():
+            case events.ThoughtsAdded():
+                self._queue.hold(_Held(event, self._check_alone(event.unseen) if event.unseen else None))
+            case events.CompletionStarted() | events.FilterAnnotation() | events.Failed():
                 self._queue.hold(_Held(event))
             case events.AgentWork():
                 self._work.append(replace(event, query=None) if self._rules.enforced else event)

@@ -2,6 +2,8 @@
 
 from contextlib import suppress
 
+import pytest
+
 from shared.budgets import Clock, Limits
 from shared.budgets.ledger import Admission, Ledger
 from shared.budgets.standing import Consumption
@@ -111,6 +113,18 @@ def test_a_correction_gives_back() -> None:
     assert ledger.admit("a").refusal
     admission.correct(-40)
     assert ledger.admit("a").headers()["x-ratelimit-remaining-tokens"] == "40"
+
+
+def test_a_call_that_ends_after_midnight_gives_nothing_back_of_what_was_reserved_before() -> None:
+    time = SetClock()
+    ledger = Ledger(Limits(tokens=1_000), Limits(), time.clock)
+    call = ledger.admit("a")
+    call.reserve(1_000)
+    time.forward(13 * 3_600)
+    call.correct(-900)
+    call.reserve(1_000)
+    with pytest.raises(RateLimited):
+        call.reserve(1)
 
 
 def test_of_calls_at_the_same_time_only_the_last_may_go_over_the_limit() -> None:

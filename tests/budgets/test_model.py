@@ -11,7 +11,7 @@ from shared.budgets import Clock, Limits
 from shared.budgets.ledger import Ledger
 from shared.budgets.model import CappedModel
 from shared.chat_models import ModelText
-from shared.chat_types import FileText, ImagePart, Message, RequestContext, Role
+from shared.chat_types import FileText, ImagePart, JsonForm, Message, RequestContext, Role, ToolDefinition
 from shared.errors import RateLimited, TooLarge
 from tests.stand_ins.openai_connected import QUESTION, connection_to, context, model_of
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -71,6 +71,20 @@ async def test_a_prompt_that_is_too_long_is_refused_before_the_model_is_asked(
         model.stream(replace(QUESTION, messages=(message,)), asked)
     assert not service.chats
     assert spent() == 0
+
+
+async def test_tools_and_the_schema_of_the_answer_count_as_parts_of_the_prompt(
+    service: OpenAIStandIn, model: CappedModel
+) -> None:
+    tools = (ToolDefinition("look", "x" * 2_000, {}),)
+    form = JsonForm("response_format", schema={"title": "x" * 2_000})
+    asked, spent = counted()
+    with pytest.raises(TooLarge, match=r"some 1,\d{3} tokens"):
+        model.stream(replace(QUESTION, tools=tools, form=form), asked)
+    service.reply("Fine.", usage=False)
+    async with aclosing(model.stream(replace(QUESTION, tools=tools), asked)) as events:
+        assert [event async for event in events]
+    assert 500 < spent() - PROMPT < 600
 
 
 async def test_a_prompt_that_just_fits_is_answered(service: OpenAIStandIn, model: CappedModel) -> None:

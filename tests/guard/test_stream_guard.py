@@ -6,7 +6,10 @@ from copy import replace
 
 import pytest
 
+from shared.chat_models import ModelEvent, ModelFinished, ModelText
 from shared.chat_types import ChatRequest, FileText, Json, Message, Overrides, Role, ToolCall, ToolDefinition
+from shared.core.answering import Answering
+from shared.core.links import KnownLinks
 from shared.errors import ContentFiltered, RateLimited, TooSlow
 from shared.events import (
     CompletionStarted,
@@ -20,7 +23,7 @@ from shared.events import (
 )
 from shared.guard import Place, SafetyEvent, Side, Watermark
 from shared.guard.chat_payloads import ANSWER
-from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, request, rules, watched
+from tests.guard.guarding import ASKED, FOUND, STARTED, Outcome, Part, Turn, answer, context, request, rules, watched
 from tests.guard.scripted_safety import ScriptedSafety, ScriptedSession, fixed, honest, mute
 
 CALL = ToolCall("c-1", "look", '{"q": "x"}')
@@ -39,6 +42,24 @@ async def test_a_safe_answer_comes_out_whole_with_its_events_in_their_places() -
     assert out.finished.followup_questions == ("Why?",)
     assert out.safety.props
     assert out.safety.props["mode"] == "enforce"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (ModelText("Fine. "), ReasoningDelta("Or a bomb?"), ModelText("Bye.")),
+        (ReasoningDelta("As in ![bomb"), ModelText("Fine.")),
+    ],
+    ids=["after the first word", "held back to the end"],
+)
+async def test_reasoning_that_only_a_thought_shows_is_checked_like_the_answer(said: tuple[ModelEvent, ...]) -> None:
+    asked = request("Hi")
+    answering = Answering(asked, KnownLinks(asked, context(), tuple), tuple, want_followups=False)
+    events = [answering.take(event) for event in (*said, ModelFinished("stop"))]
+    parts: list[Part] = [FOUND, STARTED, *(event for event in events if event), *answering.end(None)]
+    out = await watched(parts, rules(ScriptedSafety(honest("bomb"))))
+    assert isinstance(out.error, ContentFiltered)
+    assert "bomb" not in repr(out.events)
 
 
 async def test_nothing_goes_out_before_everything_that_was_asked_is_cleared() -> None:
