@@ -115,7 +115,8 @@ class FileStore:
         within, _, _ = prefix.rpartition("/")
         if within and not is_name(within):
             return
-        names = filter(lambda name: name.startswith(prefix), _names(self._folder, f"{within}/" if within else ""))
+        walked = _walk(self._folder / within, f"{within}/" if within else "")
+        names = filter(lambda name: name.startswith(prefix), walked)
         while some := await _in_thread(lambda: [*islice(names, _NAMES_TOGETHER)]):
             for name in some:
                 yield name
@@ -264,19 +265,6 @@ class FileStore:
                 with suppress(OSError):  # not empty, or not there
                     folder.rmdir()
         return True
-
-
-def _names(folder: Path, root: str) -> Iterator[str]:
-    """Yield the names of all files below a part of a folder, in any order, without holding them."""
-    parts = [root]
-    while parts:
-        part = parts.pop()
-        with suppress(OSError), os.scandir(folder / part) as entries:  # it is gone, or may not be read
-            for one in entries:
-                if one.is_dir(follow_symlinks=False):
-                    parts.append(f"{part}{one.name}/")
-                elif not _is_linked_folder(one):
-                    yield part + one.name
 
 
 def _walk(folder: Path | str, root: str = "", after: str = "") -> Iterator[str]:

@@ -36,13 +36,6 @@ outcome still goes out in time."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Prompt:
-    """Send all messages that the caller wrote."""
-
-    texts: Sequence[PromptText]
-
-
-@dataclass(frozen=True, slots=True)
 class _Pieces:
     """Send pieces of one text of an answer. Pieces that arrive while this waits are added, to make one message."""
 
@@ -50,20 +43,9 @@ class _Pieces:
     pieces: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Commit:
-    """Tell the service that these texts are complete."""
-
-    places: frozenset[Place]
-
-
-@dataclass(frozen=True, slots=True)
-class _Finish:
-    """Tell the service that nothing more comes."""
-
-
 type OpenSession = Callable[[RequestContext], AbstractAsyncContextManager[SafetySession]]
-type _Step = _Prompt | _Pieces | _Commit | _Finish
+type _Step = _Pieces | Callable[[SafetySession], Awaitable[None]]
+"""A step of the outbox: send pieces of an answer, or do something else with the session."""
 
 
 class Check:
@@ -118,8 +100,8 @@ class Check:
         for said in texts:
             if said.text:
                 self.clearance.expect(said.place, said.text)
-        self._put(_Prompt(texts))
-        self._put(_Commit(self.clearance.places))
+        self._put(partial(self._send_prompt, texts))
+        self._put(partial(self._commit, self.clearance.places))
 
     def add(self, place: Place, text: str) -> None:
         """Send the next piece of an answer's text."""
@@ -140,8 +122,8 @@ class Check:
     def finish(self) -> None:
         """Send what is left, and tell the service that nothing more comes."""
         if self._uncommitted:
-            self._put(_Commit(self.clearance.places))
-        self._put(_Finish())
+            self._put(partial(self._commit, self.clearance.places))
+        self._put(self._finish)
 
     def expect(self) -> None:
         """Expect an answer for all texts now: the queue is full, and the owner sends no more before some is cleared."""
@@ -203,26 +185,30 @@ class Check:
             while not self._outbox:
                 self._has_mail.clear()
                 await self._has_mail.wait()
-            match self._outbox.popleft():
-                case _Prompt() as asked:
-                    for said in asked.texts:
-                        if said.text:  # an empty text needs no clearance, and gets no watermark
-                            self.clearance.send(said.place, said.text)
-                    await session.send(prompt_buffer(asked.texts, self._model))
-                case _Pieces() as added:
-                    text = "".join(added.pieces)
-                    self._waiting -= len(text)
-                    self.clearance.send(added.place, text)
-                    answer_id = self._context.invocation_id
-                    await session.send(answer_buffer(added.place, text, answer_id, self._model, self._created))
-                case _Commit() as committed:
-                    await session.commit()
-                    self._due |= committed.places
-                    self._watch()
-                case _Finish():
-                    self._finishing = True
-                    await session.finish()
-                    self._watch()
+            step = self._outbox.popleft()
+            await (self._send_pieces(step, session) if isinstance(step, _Pieces) else step(session))
+
+    async def _send_prompt(self, texts: Sequence[PromptText], session: SafetySession) -> None:
+        for said in texts:
+            if said.text:  # an empty text needs no clearance, and gets no watermark
+                self.clearance.send(said.place, said.text)
+        await session.send(prompt_buffer(texts, self._model))
+
+    async def _send_pieces(self, added: _Pieces, session: SafetySession) -> None:
+        text = "".join(added.pieces)
+        self._waiting -= len(text)
+        self.clearance.send(added.place, text)
+        await session.send(answer_buffer(added.place, text, self._context.invocation_id, self._model, self._created))
+
+    async def _commit(self, places: frozenset[Place], session: SafetySession) -> None:
+        await session.commit()
+        self._due |= places
+        self._watch()
+
+    async def _finish(self, session: SafetySession) -> None:
+        self._finishing = True
+        await session.finish()
+        self._watch()
 
     def _take_in(self, event: SafetyEvent) -> None:
         if isinstance(event, Completion):

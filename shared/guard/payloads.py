@@ -294,29 +294,10 @@ def build_message_id(response_id: str, item_id: str) -> str:
     if not 0 < len(response_id) <= _LONGEST_ID or not 0 < len(item_id) <= _LONGEST_ID:
         raise BadRequest(f"A realtime answer needs a response_id and an item_id of 1 to {_LONGEST_ID:,} characters.")
     message_id = f"{len(response_id)}{response_id}{len(item_id)}{item_id}"
-    read_message_id(message_id)
+    readings = [nothing for _, rest in _cut_id(message_id) for _, nothing in _cut_id(rest) if not nothing]
+    if len(readings) > 1:
+        raise BadRequest("The message id of this realtime answer would read in more than one way.")
     return message_id
-
-
-def read_message_id(message_id: str) -> tuple[str, str]:
-    """Split a message id into the response's id and the item's id.
-
-    Raises:
-        BadRequest: it is no message id, or can be read in two ways.
-    """
-    readings = [
-        (response_id, item_id)
-        for response_id, rest in _cut_id(message_id)
-        for item_id, nothing in _cut_id(rest)
-        if not nothing
-    ]
-    match readings:
-        case [reading]:
-            return reading
-        case []:
-            raise BadRequest("This is no message id of a realtime answer: it is made like 6res_017item_02.")
-        case _:
-            raise BadRequest("This message id of a realtime answer reads in more than one way.")
 
 
 def _cut_id(text: str) -> Iterator[tuple[str, str]]:

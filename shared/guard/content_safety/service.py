@@ -1,6 +1,5 @@
 """Azure AI Content Safety as a `SafetyService`, for those without access to the RAI service."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from shared.errors import SwitchboardError
 from shared.guard.content_safety.session import ContentSafetySession
 from shared.guard.content_safety.severity_policy import SeverityPolicy, read_severity_policy
 from shared.outbound.asking import CachedHealth
-from shared.runtime.late_imports import run_import
+from shared.runtime.late_imports import Late
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ class ContentSafety:
         self._key = key
         self._policy = policy
         self._timeout = timeout
-        self._opening = asyncio.Lock()
-        self._analyser: TextAnalyser | None = None
+        self._analyser = Late(lambda: _make_analyser(self._endpoint, self._key))
         self._health = CachedHealth(self._ask_health)
 
     @classmethod
@@ -67,7 +65,7 @@ class ContentSafety:
 
     async def aclose(self) -> None:
         """Close the connections; a later session would open new ones."""
-        analyser, self._analyser = self._analyser, None
+        analyser, self._analyser.made = self._analyser.made, None
         if analyser is not None:
             await analyser.aclose()
 
@@ -82,10 +80,7 @@ class ContentSafety:
 
     async def analyser(self) -> "TextAnalyser":
         """Return the client; make it at the first call. A thread imports the SDK, since that takes long."""
-        async with self._opening:
-            if self._analyser is None:
-                self._analyser = await run_import(_make_analyser, self._endpoint, self._key)
-            return self._analyser
+        return await self._analyser.get()
 
 
 def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":

@@ -9,7 +9,6 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -71,34 +70,24 @@ _OPTIONS: list[tuple[str, int | str]] = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """Address of the RAI service."""
+def _read_endpoint(endpoint: str) -> tuple[str, bool]:
+    """Read `https://host[:port]`, `host:port` or `http://host:port`; return host and port, and whether to use TLS.
 
-    host: str
-    """Host and port, such as `127.0.0.1:50051`."""
-    secure: bool
-    """Whether to use TLS."""
-
-    @classmethod
-    def read(cls, endpoint: str) -> "_Address":
-        """Read `https://host[:port]`, `host:port` or `http://host:port`.
-
-        Raises:
-            NotConfigured: it has another form.
-        """
-        try:
-            address = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
-            port = address.port or (_HTTPS_PORT if address.scheme == "https" else 0)
-        except ValueError:
-            port, address = 0, urlsplit("")
-        more = address.path.strip("/") or address.query or address.fragment or "@" in address.netloc
-        if not port or not address.hostname or more or address.scheme not in ("", "http", "https"):
-            raise NotConfigured(
-                "RAI_ENDPOINT should be https://host, https://host:port, host:port or http://host:port, with no path."
-            )
-        host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
-        return cls(f"{host}:{port}", secure=address.scheme == "https")
+    Raises:
+        NotConfigured: it has another form.
+    """
+    try:
+        address = urlsplit(endpoint if "://" in endpoint else f"//{endpoint}")
+        port = address.port or (_HTTPS_PORT if address.scheme == "https" else 0)
+    except ValueError:
+        port, address = 0, urlsplit("")
+    more = address.path.strip("/") or address.query or address.fragment or "@" in address.netloc
+    if not port or not address.hostname or more or address.scheme not in ("", "http", "https"):
+        raise NotConfigured(
+            "RAI_ENDPOINT should be https://host, https://host:port, host:port or http://host:port, with no path."
+        )
+    host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
+    return f"{host}:{port}", address.scheme == "https"
 
 
 class RaiService:
@@ -130,13 +119,13 @@ class RaiService:
     ) -> None:
         self._blind = blind
         self._known = Known()
-        self._address = _Address.read(endpoint)
+        self._address, self._is_secure = _read_endpoint(endpoint)
         self._policy = _policy(policy)
         self._policy_name = policy if isinstance(self._policy, PolicyName) else Path(policy).name
         self._timeout = timeout
         self._root_certificates = root_certificates
         self._token = None if token == _NO_TOKEN else token
-        self._tokens = _tokens(credential) if self._address.secure and token is None else None
+        self._tokens = _tokens(credential) if self._is_secure and token is None else None
         self._open = 0
         self._channel: grpc.aio.Channel | None = None
         self._health = CachedHealth(self._ask_health)
@@ -202,7 +191,7 @@ class RaiService:
         except ServiceFault as exc:
             raise ERRORS.error(exc.fault) from None
         if self._channel is None:
-            self._channel = _open_channel(self._address, self._root_certificates)
+            self._channel = _open_channel(self._address, self._root_certificates, secure=self._is_secure)
         remaining = context.deadline - asyncio.get_running_loop().time()
         analyze = self._channel.stream_stream(PATH, _unchanged, _unchanged)
         return analyze(
@@ -215,7 +204,7 @@ class RaiService:
         """Find out why a session got no connection."""
         if self._open:
             return Reason.BUSY
-        if self._address.secure and await asyncio.to_thread(_is_untrusted, self._address.host, self._root_certificates):
+        if self._is_secure and await asyncio.to_thread(_is_untrusted, self._address, self._root_certificates):
             return Reason.UNTRUSTED
         return Reason.UNREACHABLE
 
@@ -234,16 +223,16 @@ class RaiService:
             await check.aclose()
         self._known.changed = False
         missing = sorted(self._known.without_model)
-        facts: dict[str, Json] = {"host": self._address.host, "policy": self._policy_name}
+        facts: dict[str, Json] = {"host": self._address, "policy": self._policy_name}
         if missing:
             facts["without_model"] = [*missing]
         if check.fault and not isinstance(check.fault, RateLimited):  # one that is busy is there
             return PartHealth(_KIND, ok=False, detail=check.fault.message, facts=facts)
         lack = f". It has no model for {', '.join(missing)} (NoModel)" if missing else ""
         if self._known.name == STAND_IN:
-            detail = f"The reference stand-in at {self._address.host}: not a safety product{lack}"
+            detail = f"The reference stand-in at {self._address}: not a safety product{lack}"
             return PartHealth(STAND_IN, ok=True, detail=detail, facts=facts)
-        return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address.host}{lack}", facts=facts)
+        return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address}{lack}", facts=facts)
 
 
 def _policy(setting: str) -> PolicyName | InlinePolicy:
@@ -293,13 +282,13 @@ def _unchanged(message: bytes) -> bytes:
     return message
 
 
-def _open_channel(address: _Address, root_certificates: bytes | None) -> grpc.aio.Channel:
+def _open_channel(address: str, root_certificates: bytes | None, *, secure: bool) -> grpc.aio.Channel:
     """Make a channel in the running loop. It connects when it is first used, and again when the connection is lost.
 
     Without certificates (PEM), gRPC's are used, or those of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH.
     """
-    if address.secure:
+    if secure:
         credentials = grpc.ssl_channel_credentials(root_certificates)
-        return grpc.aio.secure_channel(address.host, credentials, options=_OPTIONS)
+        return grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
     # A service without TLS is on this machine or in its network, so no proxy is used.
-    return grpc.aio.insecure_channel(address.host, options=[*_OPTIONS, ("grpc.enable_http_proxy", 0)])
+    return grpc.aio.insecure_channel(address, options=[*_OPTIONS, ("grpc.enable_http_proxy", 0)])

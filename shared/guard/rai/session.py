@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from typing import Protocol, cast
+from typing import Any, cast
 
 import grpc
 import grpc.aio
@@ -31,14 +31,6 @@ REASONS = {StatusCode[code]: reason for code, reason in ERRORS.codes.items()}
 """By the gRPC status that ends the stream. The service reports `OK` although the analysis is not complete."""
 
 type RaiCall = grpc.aio.StreamStreamCall[bytes, bytes]
-
-
-class _Core(Protocol):
-    async def send_serialized_message(self, message: bytes) -> None: ...
-
-
-class _CallInside(Protocol):
-    _cython_call: _Core
 
 
 class Known:
@@ -157,7 +149,7 @@ class RaiSession:
         """Send a message as `call.write` does, but keep the stream's status, which says why the service refused us."""
         await self._call.wait_for_connection()
         # `call.write` would replace the status by INTERNAL if the stream has ended (docs/decisions/0009).
-        core = cast("_CallInside", self._call)._cython_call  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        core = cast("Any", self._call)._cython_call  # noqa: SLF001
         try:
             await core.send_serialized_message(data)
         except asyncio.CancelledError:
