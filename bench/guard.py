@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 from bench.processes import ROOT
 from bench.rounds import Comparison
@@ -22,7 +22,7 @@ from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
 from shared.documents.file_store import FileStore
 from shared.events import ChatEvent, DataPoint, TextDelta
-from shared.guard.content_safety.service import ContentSafety
+from shared.guard.content_safety.client import TextAnalyser
 from shared.guard.rai.client import RaiService
 from shared.guard.rules import Rules
 from shared.guard.shielded_turn import shielded
@@ -55,8 +55,8 @@ def _alone(model: TimedModel = _MODEL) -> AsyncGenerator[ChatEvent]:
 class _TimedShields:
     """Finds no attack, in time."""
 
-    async def analyser(self) -> Self:
-        return self
+    async def analyser(self) -> TextAnalyser:
+        return cast("TextAnalyser", self)
 
     async def check(self) -> PartHealth:
         return PartHealth("bench", ok=True, detail="")
@@ -116,9 +116,7 @@ async def _shielded(first: float) -> list[Comparison]:
         return alone()
 
     def with_shields() -> AsyncGenerator[ChatEvent]:
-        shields = Shields(
-            cast("ContentSafety", _TimedShields()), 10, enforced=True, allows=False
-        )  # new ones: they remember texts
+        shields = Shields(_TimedShields(), 10, enforced=True, allows=False)  # new ones: they remember texts
         return shielded(begin, _REQUEST, _context(), shields)
 
     name = f"behind shields of {_SHIELD_SECONDS * 1000:.0f} ms, a model of {first * 1000:.0f} ms"

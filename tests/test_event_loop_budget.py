@@ -36,6 +36,7 @@ from shared.history.searching import find_chats
 from shared.history.sqlite_history import SqliteHistory
 from shared.reading import Page
 from shared.reading.readers import with_text
+from shared.verdicts import kept_answer
 from shared.wire.activity import read_activity
 from shared.wire.activity_reply import Reply
 from shared.wire.framing import encode_json
@@ -60,6 +61,7 @@ HOSTILE = (
 PIECES = [1, LONGEST_TEXT, *(pytest.param(size, marks=pytest.mark.nightly) for size in (16, 64, 1_000))]
 """Lengths of the pieces in which a text comes; the reader of chunks makes no longer ones."""
 QUESTION = ChatRequest(messages=(Message(Role.USER, "What does it pay?"),))
+MANY_LINES = "[a.pdf]\n" + "\n".join(map(str, range(10_000, 11_300)))
 FOUND = Retrieved(data_points=(DataPoint("a.pdf", "It pays."),), thoughts=())
 STARTED = CompletionStarted("id", 1, "model")
 
@@ -197,6 +199,7 @@ def shown_by_the_bot(text: str) -> str:
 WHOLE: dict[str, Callable[[str], object]] = {
     "what is said to the bot": said_to_the_bot,
     "what the bot shows": shown_by_the_bot,
+    "what is kept of an answer": lambda text: kept_answer(QUESTION, MANY_LINES, [DataPoint("a.pdf", text[:200_000])]),
     "citations": lambda text: unverified_citations(text, ["a.pdf"]),
     "links sent back": lambda text: without_links(
         ChatRequest(messages=(Message(Role.ASSISTANT, text), Message(Role.USER, "Why?"))), "http://h"

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from hashlib import sha256
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from shared.chat_types import PartHealth, Passage, RequestContext
 from shared.errors import BadRequest, SwitchboardError, TooLarge
 from shared.guard.content_safety.growing_text import GrowingText
 
 if TYPE_CHECKING:
-    from shared.guard.content_safety.service import ContentSafety
+    from shared.guard.content_safety.client import TextAnalyser
 
 LONGEST = 10_000
 """Characters of a user's words in one request, and of all its documents together."""
@@ -33,6 +33,18 @@ _SECONDS = 3_600.0
 type _Key = tuple[bool, bytes]
 
 
+class Resource(Protocol):
+    """A resource that has Prompt Shields."""
+
+    async def analyser(self) -> "TextAnalyser":
+        """Return the client; make it at the first call."""
+        ...
+
+    async def check(self) -> PartHealth:
+        """Check whether the service answers."""
+        ...
+
+
 class Shields:
     """Prompt Shields of one resource.
 
@@ -43,7 +55,7 @@ class Shields:
         allows: Whether texts that could not be checked pass.
     """
 
-    def __init__(self, service: "ContentSafety", timeout: float, *, enforced: bool, allows: bool) -> None:
+    def __init__(self, service: Resource, timeout: float, *, enforced: bool, allows: bool) -> None:
         self.enforced = enforced
         self.withheld = set[str]()
         """Ids of passages that agents found, and their models did not read."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import islice
 from secrets import token_hex
 from typing import Literal, Protocol
 
@@ -137,6 +138,7 @@ _LONGEST_ANSWER = 8_000
 _MOST_SOURCES = 50
 _LONGEST_NAME = 1_000
 _MOST_STATEMENTS = 20
+_MOST_LINES = 200
 _LONGEST_STATEMENT = 500
 _SHORTEST_STATEMENT = 3
 """Characters. What is longer is cut, or left out if a part of it would say something else."""
@@ -176,7 +178,7 @@ def _statements(text: str, sources: Iterable[str]) -> Iterable[str]:
     """
     known = [_folded(source) for source in sources]
     lines = (piece.strip(_AROUND_STATEMENT) for piece in _BETWEEN_STATEMENTS.split(CITATION.sub("\n", text)))
-    for line in dict.fromkeys(lines):
+    for line in islice(dict.fromkeys(lines), _MOST_LINES):
         for piece in (line, line.partition(": ")[2]):
             if _SHORTEST_STATEMENT <= len(piece) <= _LONGEST_STATEMENT and any(_folded(piece) in one for one in known):
                 yield piece

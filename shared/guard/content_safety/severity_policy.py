@@ -12,17 +12,15 @@ Without `appliedFor` a task applies to both sides. A category that has no task i
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from shared.errors import NotConfigured
 from shared.guard import Side
 
 CATEGORIES = ("HATE", "SELF_HARM", "SEXUAL", "VIOLENCE")
 """Categories of Azure AI Content Safety, by their names in our findings."""
-DEFAULT_ALLOWED = 3
-"""Highest severity that `default` lets pass; Azure calls 0 to 3 safe and low."""
 _BY_NAME = {category.replace("_", "").lower(): category for category in CATEGORIES}
 _SIDES = {side.value.lower(): side for side in Side}
 _MOST_BYTES = 1_000_000
@@ -30,7 +28,8 @@ _MOST_BYTES = 1_000_000
 
 type SeverityPolicy = Mapping[tuple[Side, str], int]
 """The highest severity that may be shown, by side and category; one that is missing never blocks."""
-DEFAULT_POLICY: SeverityPolicy = {(side, category): DEFAULT_ALLOWED for side in Side for category in CATEGORIES}
+DEFAULT_POLICY: SeverityPolicy = {(side, category): 3 for side in Side for category in CATEGORIES}
+"""Lets pass what Azure calls safe and low."""
 HIGHEST = 7
 """The highest severity that there is."""
 
@@ -39,13 +38,20 @@ class _Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", validate_by_name=True, validate_by_alias=True)
 
 
+def _plain(name: object) -> object:
+    """Return a name in the one spelling that is compared."""
+    return name.lower().removeprefix("source_").replace("_", "") if isinstance(name, str) else name
+
+
 class _AppliedFor(_Model):
     role: str = ""
-    source: str
+    source: Annotated[Literal["prompt", "completion"], BeforeValidator(_plain)]
 
 
 class _HarmCategory(_Model):
-    harm_category: str = Field(alias="harmCategory")
+    harm_category: Annotated[Literal["hate", "selfharm", "sexual", "violence"], BeforeValidator(_plain)] = Field(
+        alias="harmCategory"
+    )
 
 
 class _BlockingCriteria(_Model):
@@ -91,29 +97,11 @@ def read_severity_policy(name: str) -> SeverityPolicy:
         key = ".".join(str(part) for part in first["loc"]) or "the file"
         raise NotConfigured(f"RAI_POLICY names {file.name}, which is no policy: {key}: {first['msg']}.") from None
     allowed: dict[tuple[Side, str], int] = {}
-    for index, task in enumerate(policy.task_settings):
-        place = f"RAI_POLICY names {file.name}, which is no policy: taskSettings.{index}"
-        category = _category(task, place)
+    for task in policy.task_settings:
         criteria = task.blocking_criteria
         if task.setting_enabled and criteria and criteria.enabled:
-            for side in _sides(task, place):
+            category = _BY_NAME[task.harm_category_task_setting.harm_category]
+            for side in [_SIDES[entry.source] for entry in task.applied_for] or Side:
                 before = allowed.get((side, category), HIGHEST)
                 allowed[side, category] = min(before, criteria.allowed_severity)
     return allowed
-
-
-def _category(task: _TaskSetting, place: str) -> str:
-    name = task.harm_category_task_setting.harm_category
-    try:
-        return _BY_NAME[name.replace("_", "").lower()]
-    except KeyError:
-        raise NotConfigured(
-            f"{place}.harmCategoryTaskSetting.harmCategory: should be one of {', '.join(_BY_NAME)}."
-        ) from None
-
-
-def _sides(task: _TaskSetting, place: str) -> list[Side]:
-    try:
-        return [_SIDES[entry.source.lower().removeprefix("source_")] for entry in task.applied_for] or [*Side]
-    except KeyError:
-        raise NotConfigured(f"{place}.appliedFor: source should be one of {', '.join(_SIDES)}.") from None
