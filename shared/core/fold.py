@@ -1,6 +1,6 @@
 """The whole answer, folded from the events of a turn, so that both ways to answer always have the same content."""
 
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Iterable, Iterator
 from copy import replace
 from typing import assert_never
 
@@ -112,6 +112,23 @@ async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = Fal
         tool_calls=tuple(tool_calls),
         open_calls=open_calls,
     )
+
+
+def events_of(answer: Answer) -> Iterator[events.ChatEvent]:
+    """Yield the events that a whole answer is folded from, for a protocol whose document is the end of its stream."""
+    yield events.Retrieved(answer.data_points, answer.thoughts, images=answer.images)
+    yield answer.completion
+    if answer.reasoning:
+        yield events.ReasoningDelta(answer.reasoning)
+    yield from answer.tool_calls
+    if answer.text:
+        yield events.TextDelta(answer.text)
+    yield from answer.messages
+    if answer.calls:
+        yield events.ToolsCalled(answer.calls)
+    if answer.open_calls:
+        yield events.ConsentAsked(answer.open_calls)
+    yield answer.finished
 
 
 def agent_answer(message: events.AgentMessage, turn: events.CompletionStarted) -> Answer:

@@ -26,10 +26,8 @@ type _ContainerName = Annotated[str, Field(pattern=r"^[a-z0-9](-?[a-z0-9]){2,48}
 _ORIGIN = re.compile(r"\*|[a-z]+://[^\s,\"\]/]+")
 
 
-def _read_names(value: object) -> object:
-    """Parse `a=b, c=d` into a mapping; return anything else as it is."""
-    if not isinstance(value, str):
-        return value
+def _read_names(value: str) -> Mapping[str, str]:
+    """Parse `a=b, c=d` into a mapping."""
     pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
     return {name.strip(): called.strip() for name, _, called in pairs}
 
@@ -54,10 +52,8 @@ class Address(NamedTuple):
 _ADDRESS = re.compile(r"(https?://[^\s/?#@=]+(?:[/?#][^\s=]*)?)(?:=([1-9][0-9]{0,2}))?")
 
 
-def _read_addresses(value: object) -> object:
-    """Parse `https://one, https://other=2` into endpoints; return anything else as it is."""
-    if not isinstance(value, str):
-        return value
+def _read_addresses(value: str) -> tuple[Address, ...]:
+    """Parse `https://one, https://other=2` into endpoints."""
     entries = [entry.strip() for entry in value.split(",")]
     found = [_ADDRESS.fullmatch(entry) for entry in entries]
     for number, match in enumerate(found, 1):
@@ -83,10 +79,8 @@ def split_keys(keys: SecretStr) -> list[SecretStr]:
 type _Key = Annotated[SecretStr, AfterValidator(_require_ascii)]
 
 
-def _read_list(value: object) -> object:
-    """Parse `a, b` into a list, and `none` into an empty one; return anything else as it is."""
-    if not isinstance(value, str):
-        return value
+def _read_list(value: str) -> tuple[str, ...]:
+    """Parse `a, b` into a list, and `none` into an empty one."""
     return () if value == "none" else tuple(name.strip() for name in value.split(","))
 
 
@@ -104,17 +98,15 @@ class ApiKey(NamedTuple):
     """The groups whose documents the caller may see."""
 
 
-def _read_keys(value: object) -> object:
-    """Parse `name:hash, name:hash:group:group` into entries; return anything else as it is."""
-    if not isinstance(value, str):
-        return value
+def _read_keys(value: str) -> tuple[ApiKey, ...]:
+    """Parse `name:hash, name:hash:group:group` into entries."""
     entries = [[part.strip() for part in entry.split(":")] for entry in value.split(",") if entry.strip()]
     return tuple(ApiKey(name, "".join(rest[:1]), tuple(rest[1:])) for name, *rest in entries)
 
 
-def _read_origins(value: object) -> object:
-    """Parse origins between commas, or in a JSON list, as the platform may write them; anything else stays as it is."""
-    return tuple(_ORIGIN.findall(value.lower())) if isinstance(value, str) else value
+def _read_origins(value: str) -> tuple[str, ...]:
+    """Parse origins between commas, or in a JSON list, as the platform may write them."""
+    return tuple(_ORIGIN.findall(value.lower()))
 
 
 class _Fields(BaseModel):

@@ -166,9 +166,7 @@ class _Encoder(PartsEncoder):
                 yield from self._begin_call(call)
         if not self._details.knows_1_0:
             message: Record = {"messageId": f"{self._message_id}-consent"}
-            yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"}
-            yield _content(message, consent_text(calls, self._base_url))
-            yield {"type": "TEXT_MESSAGE_END", **message}
+            yield from _whole_text(message, consent_text(calls, self._base_url))
 
     def _retrieved(self, event: events.Retrieved) -> Iterator[Record]:
         if self._details.shows_progress and (event.data_points or self._points):
@@ -187,12 +185,10 @@ class _Encoder(PartsEncoder):
             yield {"type": "SUBAGENT_STARTED", **agent, "name": said.agent}
         else:
             yield {"type": "STEP_STARTED", "stepName": said.agent}
-        yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant", "name": said.agent, **agent}
-        yield _content(message, said.text) | agent
-        yield {"type": "TEXT_MESSAGE_END", **message, **agent}
-        for record in self._cited(message, said.text, said.data_points):
-            yield record | agent
-        for record in self._thoughts_events(message, said.thoughts):
+        start, *rest = _whole_text(message, said.text)
+        sources = self._cited(message, said.text, said.data_points)
+        yield start | {"name": said.agent} | agent
+        for record in (*rest, *sources, *self._thoughts_events(message, said.thoughts)):
             yield record | agent
         if not agent:
             yield {"type": "STEP_FINISHED", "stepName": said.agent}
@@ -252,12 +248,14 @@ class _MessageEncoder(_Encoder):
 
     def _end_run(self, sentence: str, code: str) -> Iterable[Record]:
         message: Record = {"messageId": f"{self._message_id}-error"}
-        return (
-            {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"},
-            _content(message, sentence),
-            {"type": "TEXT_MESSAGE_END", **message},
-            {"type": "RUN_FINISHED", **self._run, "result": {"sources": [], "finish_reason": code}},
-        )
+        result: Record = {"sources": [], "finish_reason": code}
+        return (*_whole_text(message, sentence), {"type": "RUN_FINISHED", **self._run, "result": result})
+
+
+def _whole_text(message: Record, text: str) -> Iterator[Record]:
+    yield {"type": "TEXT_MESSAGE_START", **message, "role": "assistant"}
+    yield _content(message, text)
+    yield {"type": "TEXT_MESSAGE_END", **message}
 
 
 def _call(call_id: str, name: str, arguments: str, message_id: str) -> Iterator[Record]:

@@ -207,6 +207,8 @@ def shared_json(copy: Conversation, messages: Iterable[StoredMessage]) -> dict[s
 
 
 def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
+    # A client may show an error as an answer.
+    is_error = message.role != "user" and is_error_text(message.content)
     return StoredMessage(
         id=message.id,
         role=Role(message.role),
@@ -216,14 +218,9 @@ def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
         agent_identifier=message.agent_identifier,
         tool_call=NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
         tool_call_id=message.tool_call_id,
-        finish_reason=message.finish_reason or _error_shown(message),
+        finish_reason=message.finish_reason or ("error" if is_error else None),
         context=NO_CONTEXT if message.context is None else msgspec.Raw(encode_json(message.context)),
     )
-
-
-def _error_shown(message: HistoryMessageBody) -> str | None:
-    """The finish reason of an error that its client showed as an answer."""
-    return "error" if message.role != "user" and is_error_text(message.content) else None
 
 
 def _time(moment: datetime) -> str:

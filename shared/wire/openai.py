@@ -28,7 +28,7 @@ _REASONS = ("stop", "length", "content_filter", "tool_calls")
 def completion(request: ChatRequest, answer: Answer) -> Record:
     """Make the document of a whole answer. A team's is one text of all messages."""
     answer, details = in_words(request, answer), OpenaiDetails.of(request)
-    text = BETWEEN_MESSAGES.join(map(said, answer.messages)) if answer.messages else answer.text
+    text = BETWEEN_MESSAGES.join(map(said, answer.messages)) + answer.text
     points, thoughts = gathered(answer)
     finished = answer.finished
     message: Record = {

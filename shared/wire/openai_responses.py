@@ -9,17 +9,17 @@ throughout, and the last event repeats what was sent. A team's answer has a mess
 from collections.abc import Iterable, Iterator, Sequence
 from copy import replace
 from pathlib import Path
-from typing import assert_never
+from typing import assert_never, cast
 
 import msgspec
 
 from shared import events
 from shared.chat_types import ChatRequest, Json, ToolCall
-from shared.core.fold import Answer, notice_of
+from shared.core.fold import Answer, events_of
 from shared.wire.consent import cut_arguments, cut_text
 from shared.wire.context import filtered_context
 from shared.wire.framing import HOLE, SSE, Framed, one_line
-from shared.wire.openai_parts import citations, error_keys, error_object, gathered, joined, known, said, sources_context
+from shared.wire.openai_parts import citations, error_keys, error_object, joined, known, said, sources_context
 from shared.wire.openai_request import OpenaiDetails
 from shared.wire.openai_responses_body import APPROVAL, parse, sent_files
 from shared.wire.openai_responses_references import completed
@@ -28,6 +28,8 @@ from shared.wire.protocol import BETWEEN_MESSAGES, Protocol, Record
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Why an answer is incomplete, by the reason for which it ended."""
+_BEFORE_ANSWER = ("reasoning", "mcp_call")
+"""The types of items that are no answer by themselves."""
 _LEFT_OPEN: Record = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
 """The keys of a response that its request leaves open, or that the app ignores, with OpenAI's defaults.
 
@@ -36,23 +38,10 @@ _FRAMING = replace(SSE, names_events=True)
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
-    """A whole answer. A team's has its messages in their order."""
-    finished = answer.finished
-    said = [_said(place, message) for place, message in enumerate(answer.messages)]
-    text = answer.text if said else answer.text + notice_of(finished, request)
-    has_text = text or not (answer.calls or answer.open_calls)
-    texts = said or ([(text, answer.data_points, finished)] if has_text else [])
-    output = [_reasoning_item(request, [_summary(answer.reasoning)])] if answer.reasoning else []
-    output += [_servers_call(request, call) for call in answer.tool_calls]
-    output += [
-        _item(request, place, [_content(text, _annotations(request, text, points))], _status(ended))
-        for place, (text, points, ended) in enumerate(texts)
-    ]
-    output += [_call(request, place, call) for place, call in enumerate(answer.calls, len(output))]
-    output += map(_consent_item, answer.open_calls)
-    return _response(
-        request, output, _end(request, *gathered(answer), finished, answer.completion.prompt_filter_results)
-    )
+    """A whole answer, as the last event of its stream has it. A team's has its messages in their order."""
+    encoder = _Encoder(request)
+    *_, last = (record for event in events_of(answer) for record in encoder.encode(event))
+    return cast("dict[str, Record]", last)["response"]
 
 
 class _Encoder(PartsEncoder):
@@ -85,7 +74,7 @@ class _Encoder(PartsEncoder):
     def _encode_other(self, event: events.ChatEvent) -> Iterator[Record | Framed]:  # noqa: C901 (one case an event)
         match event:
             case events.Retrieved():
-                self._points, self._thoughts = event.data_points, [*event.thoughts]
+                self._points, self._thoughts = joined(event.data_points), [*event.thoughts]
             case events.CompletionStarted():
                 self._prompt_filter = event.prompt_filter_results
             case events.AgentMessage():
@@ -215,7 +204,7 @@ class _Encoder(PartsEncoder):
         self._output.append(item)
 
     def _ended(self, finished: events.Finished) -> Iterator[Record | Framed]:
-        if all(item["type"] == "reasoning" for item in self._output):  # every answer has a message
+        if all(item["type"] in _BEFORE_ANSWER for item in self._output):  # every answer has a message
             yield from self._begin_text()
             yield from self._end_message(self._points, _status(finished))
         end = _end(self._request, self._points, self._thoughts, finished, self._prompt_filter)

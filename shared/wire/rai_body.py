@@ -41,22 +41,18 @@ def _not_blank(text: str) -> str:
 
 
 def _payload(value: Json) -> str | dict[str, Json]:
-    if isinstance(value, str):
-        _require_object(_not_blank(value))
+    """Check a payload. One that is a string is forwarded as it is."""
+    if isinstance(value, dict):
         return value
-    if not isinstance(value, dict):
+    if not isinstance(value, str):
         raise ValueError(_NO_OBJECT)  # noqa: TRY004 (pydantic wants this one)
-    return value
-
-
-def _require_object(payload: str) -> None:
-    """Check a payload that is a string; it is forwarded as it is."""
     try:
-        read_json_object(payload.encode())
+        read_json_object(_not_blank(value).encode())
     except TooLarge:
         raise ValueError(f"holds more than {MAX_VALUES:,} values") from None
     except BadRequest:
         raise ValueError(_NO_OBJECT) from None
+    return value
 
 
 SourceWord = Annotated[Literal["PROMPT", "COMPLETION"], BeforeValidator(_source_word)]

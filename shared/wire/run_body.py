@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 from pydantic import Field
+from werkzeug.http import parse_list_header
 
 from shared.chat_types import Json
 from shared.errors import BadRequest
@@ -56,12 +57,6 @@ MAX_KEY_LENGTH = 255
 
 _LONGEST_HEADER = 1024
 """Characters of `Prefer` that are read."""
-_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-# Spaces are matched possessively (`*+`): else there would be 2^n ways to share those of `a ; ; ; (` out.
-_PREFERENCE = re.compile(
-    rf"\s*+({_NAME})(?:\s*+=\s*+({_NAME}|{_QUOTED})?)?((?:\s*+;\s*+(?:{_NAME}(?:\s*+=\s*+(?:{_NAME}|{_QUOTED})?)?)?)*+)\s*"
-)
 
 
 class Preferences(msgspec.Struct, frozen=True):
@@ -87,9 +82,9 @@ def read_preferences(values: Sequence[str]) -> Preferences:
         values: The values of all headers of this name, in order.
     """
     found: dict[str, str] = {}
-    for part in _split(",".join(values)[:_LONGEST_HEADER]):
-        if match := _PREFERENCE.fullmatch(part):
-            found.setdefault(match[1].lower(), (match[2] or "").strip('"'))
+    for part in parse_list_header(",".join(values)[:_LONGEST_HEADER]):
+        name, _, value = part.partition(";")[0].partition("=")
+        found.setdefault(name.strip().lower(), value.strip().strip('"'))
     wait = found.get("wait", "")
     seconds = min(int(wait), MOST_WAIT_SECONDS) if re.fullmatch("[0-9]{1,9}", wait) else None
     return Preferences(found.get("respond-async") == "", seconds)
@@ -111,8 +106,3 @@ def read_key(values: Sequence[str]) -> str | None:
             f"Idempotency-Key: send one, of 1 to {MAX_KEY_LENGTH} printable ASCII characters, such as a UUID."
         )
     return key
-
-
-def _split(value: str) -> list[str]:
-    """Split at commas outside of quotes; where a quote does not end, at all of them after it."""
-    return re.findall(rf"(?:{_QUOTED}|[^,])+", value)

@@ -11,10 +11,13 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from shared.errors import ContentFiltered
+from shared.events import ChatEvent, Failed, Finished
 from shared.wire.azure_openai import AZURE_OPENAI
 from shared.wire.openai import OPENAI
 from shared.wire.openai_responses import OPENAI_RESPONSES
 from shared.wire.protocol import Protocol
+from tests.wire.scenarios import LOOK, LOOKED, STARTED
 from tests.wire.test_goldens import ALL_SCENARIOS, document_of, records_of, stream_of
 
 EVENT = TypeAdapter[Any](ResponseStreamEvent)
@@ -81,6 +84,29 @@ def test_the_items_come_one_after_the_other_and_are_those_of_the_last_event(scen
     assert begun == [*range(len(output))]
     assert [done[index] for index in begun] == output
     assert len({item["id"] for item in output}) == len(output)
+
+
+TEAM_STOPPED = (*ALL_SCENARIOS["team"][:2], Failed(ContentFiltered("Refused."), "id-1"))
+SILENT = (STARTED, LOOK, LOOKED, Finished("stop"))
+ENDINGS: dict[str, tuple[ChatEvent, ...]] = {"silent": SILENT, "team_stopped": TEAM_STOPPED}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_a_whole_answer_is_the_end_of_its_stream(ending: str) -> None:
+    *_, last = records_of(stream_of(OPENAI_RESPONSES, ENDINGS[ending]))
+    assert last["response"] == msgspec.json.decode(await document_of(OPENAI_RESPONSES, ENDINGS[ending]))
+    assert last["response"]["output"][-1]["type"] == "message"
+
+
+async def test_the_text_of_a_team_that_a_filter_stops_says_so_whole_and_streamed() -> None:
+    text = "".join(
+        choice["delta"].get("content", "")
+        for record in records_of(stream_of(OPENAI, TEAM_STOPPED))
+        for choice in record["choices"]
+    )
+    document = msgspec.json.decode(await document_of(OPENAI, TEAM_STOPPED))
+    assert document["choices"][0]["message"]["content"] == text
+    assert "The content filter ended the answer here." in text
 
 
 async def test_what_a_model_thinks_before_and_after_a_call_are_items_at_their_places() -> None:
