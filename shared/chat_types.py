@@ -217,6 +217,8 @@ class Passage(msgspec.Struct, frozen=True):
     """Groups whose members may see it under `use_groups_security_filter`."""
     score: float | None = None
     """The retriever's score for the query at hand, higher is better."""
+    score_by_words: float | None = None
+    """That of the search by words, where `score` is of several searches."""
     reranker_score: float | None = None
     """The semantic ranker's score, 0 to 4."""
     closeness: tuple[float, ...] = ()

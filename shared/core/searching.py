@@ -5,27 +5,121 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from copy import replace
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
 import msgspec
 
 from shared.chat_models import ChatModel, ModelFinished, ModelRequest
-from shared.chat_types import ChatRequest, Json, Message, Overrides, Passage, RequestContext, RetrievalMode, ToolCall
+from shared.chat_types import (
+    ChatRequest,
+    Json,
+    Message,
+    Overrides,
+    Passage,
+    RequestContext,
+    RetrievalMode,
+    Role,
+    ToolCall,
+)
+from shared.core.context_window import tokens_in
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
-from shared.core.sources import SEARCHED, nearest
+from shared.core.sources import SEARCHED, fitting, is_sure, nearest
 from shared.events import DataPoint, Thought, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
+from shared.runtime.late_imports import run_import
 
 LONGEST_QUERY = 1_000
 """Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
 MOST_QUERIES = 3
 """Queries for one question, at most."""
+_SHORT, _LONG = 8, 50
+"""Words of a question that seldom asks several things, so that a language model's first search need not wait for an
+import; and tokens of one that tells a story."""
 _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
 
 
 NOT_REWRITTEN = "The model wrote no search query: the question is searched for, with words that it refers to."
 """Note of a search by a question that the model should have rewritten."""
+
+
+class Searched(NamedTuple):
+    """The search of a turn."""
+
+    searches: Sequence[SearchQuery]
+    """What was searched for; empty: nothing."""
+    found: SearchResult
+    spent: Usage | None
+    """Tokens of the call in which the model wrote the queries."""
+    note: str
+    """Note for its thoughts; empty: none."""
+
+
+async def search_of_turn(
+    request: ChatRequest,
+    history: Sequence[Message],
+    context: RequestContext,
+    model: ChatModel,
+    retriever: Retriever,
+    room: int,
+) -> Searched:
+    """Search for what the last message asks; in words of the model, where its own may not find it.
+
+    The model rewrites a message that others come before. A first one is searched for as it is, and rewritten only if
+    that may miss something. What is found is at most `room` tokens, unless the caller says how many passages.
+
+    Raises:
+        SwitchboardError: the model or the retriever failed.
+    """
+    note, queries, spent = "", None, None
+    is_first = all(message.role is Role.SYSTEM for message in history)
+    if not is_first:
+        queries, spent = await rewrite_query(model, request, history, context)
+        note = NOT_REWRITTEN if queries is None else ""
+    if queries is None:
+        words = len(request.question.split())
+        is_one = is_first and (_is_long(request.question) or (model.takes_tools and words <= _SHORT))
+        queries = [request.question] if is_one else await run_import(_queries_of, request, history if note else ())
+    searches = [search_query(request, context, query) for query in queries]
+    results = await _search_each(retriever, searches, context)
+    if is_first and model.takes_tools and _may_miss(request.question, searches[0].top, results, room):
+        abroad = results[0].languages
+        queries, spent = await rewrite_query(model, request, (), context, abroad=", ".join(abroad))
+        if more := [search_query(request, context, query) for query in queries or () if query != request.question]:
+            results = [*await _search_each(retriever, more, context), *([] if abroad else results[:1])]
+            searches = [*more, searches[0]]
+    # Words that a question only refers to would make what it asks itself look far.
+    ends = model.takes_tools and not note and request.overrides.top is None
+    found = _joined(results, searches[0].top if searches else 0, ends=ends)
+    if request.overrides.top is None:
+        found = replace(found, passages=fitting(found.passages, room))
+    return Searched(searches, found, spent, note)
+
+
+def _queries_of(request: ChatRequest, history: Sequence[Message]) -> list[str]:
+    """The question, with what it refers to in the questions before it, and what else it asks."""
+    from shared.chat_models.extractive.questions import parts_asked, standalone_query
+
+    asked = (*history, request.messages[-1])
+    question = standalone_query([message.content for message in asked if message.role is Role.USER])
+    return [question, *parts_asked(request.question)][:MOST_QUERIES]
+
+
+def _is_long(question: str) -> bool:
+    return tokens_in(question) > _LONG
+
+
+def _may_miss(question: str, top: int, results: Sequence[SearchResult], room: int) -> bool:
+    """Whether the searches for a first question and its parts may miss what it asks.
+
+    They may if it is in another language than the documents, or if it is long or asks several things and not all of
+    them are sure. By words none is sure of a long one: a story scores high wherever its words are told.
+    """
+    is_long = _is_long(question)
+    if results[0].foreign or (is_long and results[0].mode is RetrievalMode.TEXT):
+        return True
+    return (is_long or len(results) > 1) and not all(is_sure(found, top, room) for found in results)
 
 
 class _SearchArguments(msgspec.Struct):
@@ -71,29 +165,24 @@ def _queries_in(call: ToolCall) -> list[str] | None:
     return queries or (None if written else [])
 
 
-async def search_all(
-    retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext, *, ends: bool = False
-) -> SearchResult:
-    """Make all searches of a question at once, and take in turn their passages, which may end where their scores fall.
+async def _search_each(
+    retriever: Retriever, searches: Sequence[SearchQuery], context: RequestContext
+) -> list[SearchResult]:
+    return await asyncio.gather(*(retriever.search(search, context) for search in searches))
 
-    Raises:
-        SwitchboardError: the error of a search.
-    """
-    results = await asyncio.gather(*(retriever.search(search, context) for search in searches))
+
+def _joined(results: Sequence[SearchResult], most: int, *, ends: bool) -> SearchResult:
+    """Take in turn the passages that several searches found, at most `most`; they may end where their scores fall."""
+    if not results:
+        return SearchResult((), RetrievalMode.TEXT)
     results = [*map(nearest, results)] if ends else results
-    if len(results) == 1:
-        return results[0]
     in_turn = chain.from_iterable(zip_longest(*(result.passages for result in results)))
     passages: dict[str, Passage] = {}
     for passage in filter(None, in_turn):
         best = passages.setdefault(passage.id, passage)  # at its best place, where several searches found it
         passages[passage.id] = replace(best, closeness=tuple(map(max, best.closeness, passage.closeness)))
     rarities = {word: rarity for result in results for word, rarity in result.rarities.items()}
-    most = max((search.top for search in searches), default=0)
-    found = tuple(passages.values())[:most]
-    if not results:
-        return SearchResult((), RetrievalMode.TEXT)
-    return replace(results[0], passages=found, rarities=rarities)
+    return replace(results[0], passages=tuple(passages.values())[:most], rarities=rarities)
 
 
 def search_query(request: ChatRequest, context: RequestContext, query: str) -> SearchQuery:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from copy import replace
-from itertools import accumulate
+from itertools import accumulate, compress
 
 from shared.chat_types import Passage, RetrievalMode, as_data
 from shared.core.context_window import tokens_in
@@ -34,18 +34,34 @@ def source_text(passage: Passage, text: str | None = None) -> str:
     return as_data("source", (passage.whole if text is None else text).strip(), about)
 
 
+def is_sure(found: SearchResult, top: int, tokens: int) -> bool:
+    """Whether the scores of a search for `top` passages fall before a prompt with so many tokens of sources is full."""
+    ways = _near(found)
+    near = [*compress(found.passages, ways[-1])] if ways else found.passages
+    return 0 < len(near) < top and sum(tokens_in(one.whole) for one in near) <= tokens
+
+
 def nearest(found: SearchResult) -> SearchResult:
-    """Leave out passages that score far below the best, beyond the tokens that a model always gets."""
-    is_reranked = any(one.reranker_score is not None for one in found.passages)
-    is_by_words = is_reranked or found.mode is RetrievalMode.TEXT
-    if not (is_by_words or any(one.closeness for one in found.passages)):
-        return found  # fused ranks: what only one of two searches finds has half the best score at most
-    scores = [one.reranker_score if is_reranked else max(one.closeness, default=one.score) for one in found.passages]
-    least = (_NEAR_BY_WORDS if is_by_words else _NEAR) * max((score or 0.0 for score in scores), default=0.0)
+    """Leave out passages that score far below the best in every way, beyond the tokens that a model always gets."""
+    if not (ways := _near(found)):
+        return found
     before = accumulate((tokens_in(one.whole) for one in found.passages), initial=0)
-    every = zip(found.passages, scores, before, strict=False)
-    near = (one for one, score, tokens in every if (score or 0.0) >= least or tokens < _ALWAYS)
-    return replace(found, passages=tuple(near))
+    kept = (tokens < _ALWAYS or any(near) for tokens, near in zip(before, zip(*ways, strict=True), strict=False))
+    return replace(found, passages=tuple(compress(found.passages, kept)))
+
+
+def _near(found: SearchResult) -> list[list[bool]]:
+    """Whether each passage scores nearly as high as the best one, in each way in which they are scored, the best last.
+
+    Fused ranks are none: what only one of two searches finds has half the best score at most.
+    """
+    every, is_text = found.passages, found.mode is RetrievalMode.TEXT
+    if any(one.reranker_score is not None for one in every):
+        ways = [(_NEAR_BY_WORDS, [one.reranker_score or 0.0 for one in every])]
+    else:
+        by_words = [(one.score if is_text else one.score_by_words) or 0.0 for one in every]
+        ways = [(_NEAR_BY_WORDS, by_words), (_NEAR, [max(one.closeness, default=0.0) for one in every])]
+    return [[score >= share * max(scores) for score in scores] for share, scores in ways if max(scores, default=0) > 0]
 
 
 def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from copy import replace
 
 from shared.chat_models import ChatModel
-from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext, Role
+from shared.chat_types import ChatRequest, Json, Message, Passage, RequestContext
 from shared.citations import citable_in
 from shared.core.answering import Answering
 from shared.core.attachments import attached_thoughts
@@ -14,15 +14,10 @@ from shared.core.context_window import fit_history, history_of
 from shared.core.json_answers import can_be_json, json_form
 from shared.core.links import KnownLinks
 from shared.core.prompts import answer_prompt, model_request, task_prompt, version_of
-from shared.core.searching import MOST_QUERIES, NOT_REWRITTEN, rewrite_query, search_all, search_query, search_thoughts
+from shared.core.searching import search_of_turn, search_thoughts
 from shared.core.source_images import ImagesShown, SourceImages
-from shared.core.sources import fitting
 from shared.events import ChatEvent, DataPoint, Retrieved, Thought
 from shared.retrieval import Retriever, SearchQuery, SearchResult
-from shared.runtime.late_imports import run_import
-
-_SHORT = 8
-"""Words of a question that seldom asks several things: a language model's first search need not wait for an import."""
 
 
 async def run_turn(
@@ -42,25 +37,7 @@ async def run_turn(
     """
     room = await model.room()
     history = history_of(request, room.history)
-    note, queries, rewriting = "", None, None
-    is_first = all(message.role is Role.SYSTEM for message in history)
-    if not is_first:
-        queries, rewriting = await rewrite_query(model, request, history, context)
-        note = NOT_REWRITTEN if queries is None else ""
-    if queries is None:
-        is_short = is_first and model.takes_tools and len(request.question.split()) <= _SHORT
-        queries = [request.question] if is_short else await run_import(_queries_of, request, history if note else ())
-    # Words that a question only refers to would make what it asks itself look far.
-    ends = model.takes_tools and not note and request.overrides.top is None
-    searches = [search_query(request, context, query) for query in queries]
-    found = await search_all(retriever, searches, context, ends=ends)
-    if is_first and model.takes_tools and found.foreign:
-        queries, rewriting = await rewrite_query(model, request, (), context, abroad=", ".join(found.languages))
-        more = [search_query(request, context, query) for query in queries or () if query != request.question]
-        searches = [*more, *searches]
-        found = await search_all(retriever, more, context, ends=ends) if more else found
-    if request.overrides.top is None:
-        found = replace(found, passages=fitting(found.passages, room.sources))
+    searches, found, spent, note = await search_of_turn(request, history, context, model, retriever, room.sources)
     shown = await images.shown(request, found.passages, context)
     texts = shown.texts(found.passages) if searches else None
     first = found.passages[0].sourcepage if found.passages else ""
@@ -88,17 +65,8 @@ async def run_turn(
                 yield part
     # The built-in model cites by itself; tools and images hold what no text of a source does.
     compares = model.takes_tools and searches and not (brings_tools(request) or shown.images or request.form)
-    for event in answering.end(found.passages if compares else None, rewriting):
+    for event in answering.end(found.passages if compares else None, spent):
         yield event
-
-
-def _queries_of(request: ChatRequest, history: Sequence[Message]) -> list[str]:
-    """The question, with what it refers to in the questions before it, and what else it asks."""
-    from shared.chat_models.extractive.questions import parts_asked, standalone_query
-
-    asked = (*history, request.messages[-1])
-    question = standalone_query([message.content for message in asked if message.role is Role.USER])
-    return [question, *parts_asked(request.question)][:MOST_QUERIES]
 
 
 def _retrieved(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.chat_types import Caption, Passage, RetrievalMode, as_data
 from shared.core.context_window import tokens_in
-from shared.core.sources import fitting, nearest, source_text
+from shared.core.sources import fitting, is_sure, nearest, source_text
 from shared.retrieval import SearchResult
 
 TABLE = "| Plan | Euros |\n| --- | --- |\n"
@@ -112,10 +112,28 @@ def test_sources_end_where_the_scores_of_their_kind_of_search_fall_off() -> None
     closeness = zip(fused.passages, [(0.2, 0.5), (0.3,), (0.2, 0.4)], strict=True)
     close = replace(fused, passages=tuple(replace(one, closeness=parts) for one, parts in closeness))
     assert places(close) == [0, 2]
+    worded = tuple(replace(one, score_by_words=score) for one, score in zip(close.passages, (1, 9, 4), strict=True))
+    assert places(replace(close, passages=worded)) == [0, 1, 2]
     ranked = zip(fused.passages, (3.0, 1.0, 2.0), strict=True)
     reranked = replace(fused, passages=tuple(replace(one, reranker_score=score) for one, score in ranked))
     assert places(reranked) == [0, 2]
     assert places(SearchResult((), RetrievalMode.TEXT)) == []
+
+
+def test_a_search_is_sure_where_its_scores_fall_before_the_prompt_is_full() -> None:
+    def sure(found: SearchResult, top: int = 50, tokens: int = 2_500) -> bool:
+        long = tuple(replace(one, content="word " * 800) for one in found.passages)  # 1,000 tokens each
+        return is_sure(replace(found, passages=long), top, tokens)
+
+    assert sure(scored(RetrievalMode.TEXT, 10, 6, 5, 5))
+    assert not sure(scored(RetrievalMode.TEXT, 10, 6, 6, 5))
+    assert not sure(scored(RetrievalMode.TEXT, 10, 6), top=2)
+    assert not sure(SearchResult((), RetrievalMode.TEXT))
+    fused = scored(RetrievalMode.HYBRID, 0.0328, 0.016, 0.016)
+    assert not sure(fused)
+    close = zip(fused.passages, (0.5, 0.4, 0.3), (9, 9, 9), strict=True)
+    known = [replace(one, closeness=(near,), score_by_words=score) for one, near, score in close]
+    assert sure(replace(fused, passages=tuple(known)))
 
 
 def test_the_first_tokens_of_sources_stay_however_far_they_score() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shared.chat_models.openai_chat import OpenAIChatModel
-from shared.chat_types import Access, ChatRequest, Json, JsonForm, Message, Overrides, RequestContext, Role
+from shared.chat_types import Access, ChatRequest, Json, JsonForm, Message, Overrides, Passage, RequestContext, Role
 from shared.core.fold import Answer, fold
 from shared.core.searching import NOT_REWRITTEN
 from shared.core.source_images import SourceImages
@@ -26,7 +26,7 @@ from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval.sqlite.retriever import SqliteRetriever
 from shared.settings import Settings
-from tests.small_index import small_index
+from tests.small_index import PASSAGES, small_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 QUESTION = "What does the plan pay for dental care?"
@@ -149,6 +149,64 @@ async def test_a_first_question_in_a_language_of_no_document_is_searched_for_in_
     assert [thought.description for thought in answer.thoughts[1:3]] == ["vacation days a year", question]
     assert "(ISO 639-1: en)" in prompt_of(service, 0)[0]["content"]
     assert answer.finished.usage == Usage(14, 10)
+
+
+def asks_for_queries(service: OpenAIStandIn) -> list[bool]:
+    """Of each call of the model, whether it asks for search queries and not for the answer."""
+    return ["search_sources" in prompt_of(service, number)[0]["content"] for number in range(len(service.chats))]
+
+
+STORY = (
+    "Hello, I moved here from another city in spring and my son has been at the dentist's since, who says that he "
+    "needs another appointment before summer. My colleagues told me many things. What is there to know about time off?"
+)
+
+
+async def test_a_long_first_question_is_searched_for_in_the_models_words_as_well(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.call_tool("search_sources", {"search_queries": ["vacation days a year"]})
+    service.reply("30 days [leave.md].")
+    answer = await answer_of(service, retriever, asked(STORY))
+    assert answer.data_points[0].sourcepage == "leave.md"
+    assert [thought.description for thought in answer.thoughts[1:3]] == ["vacation days a year", STORY]
+    assert "another language" not in prompt_of(service, 0)[0]["content"]
+    assert answer.finished.usage == Usage(14, 10)
+
+
+async def test_a_long_first_question_is_searched_for_as_it_is_where_the_model_writes_no_query(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.reply("Time off?")
+    service.reply("30 days [leave.md].")
+    question = f"{STORY} How is it with vacation?"
+    answer = await answer_of(service, retriever, asked(question))
+    assert [thought.description for thought in answer.thoughts[1:2]] == [question]
+    assert answer.data_points[0].sourcepage == "leave.md"
+    assert answer.text == "30 days [leave.md]."
+
+
+TWO_THINGS = "How much of dental care does the plan pay, and how long is the vacation in a year?"
+
+
+async def test_a_first_question_of_two_things_does_not_wait_for_the_model_where_both_searches_are_sure(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    answer = await answer_of(service, retriever, asked(TWO_THINGS))
+    assert asks_for_queries(service) == [False]
+    assert {"plan.pdf#page=3", "leave.md"} <= {point.sourcepage for point in answer.data_points}
+
+
+async def test_a_first_question_of_two_things_is_split_by_the_model_where_a_search_is_not_sure(
+    service: OpenAIStandIn, tmp_path: Path
+) -> None:
+    talk = "In the vacation of the year people tell how long it was. " + "Then they go on with their work. " * 120
+    others = [Passage(f"n{n}", f"{talk}{n}", f"n{n}.md", f"n{n}.md") for n in range(8)]  # 1,000 tokens each
+    service.call_tool("search_sources", {"search_queries": ["dental care of the Standard plan", "vacation is 30 days"]})
+    async with small_index(tmp_path / "more", (*PASSAGES, *others)) as retriever:
+        answer = await answer_of(service, retriever, asked(TWO_THINGS))
+    assert asks_for_queries(service) == [True, False]
+    assert [point.sourcepage for point in answer.data_points[:2]] == ["plan.pdf#page=3", "leave.md"]
 
 
 async def test_with_history_the_model_writes_the_query_by_a_tool_call(

@@ -70,7 +70,10 @@ class RetrieverContract:
 
     async def test_the_passage_that_matches_best_comes_first_with_all_its_fields(self, retriever: Retriever) -> None:
         result = await retriever.search(SearchQuery("vision coverage glasses", self.mode), CONTEXT)
-        assert replace(result.passages[0], score=None, reranker_score=None, closeness=(), parts=()) == LIBRARY[0]
+        assert (
+            replace(result.passages[0], score=None, score_by_words=None, reranker_score=None, closeness=(), parts=())
+            == LIBRARY[0]
+        )
 
     async def test_scores_fall_from_the_first_passage_to_the_last(self, retriever: Retriever) -> None:
         result = await retriever.search(SearchQuery("dental coverage glasses", self.mode, top=5), CONTEXT)

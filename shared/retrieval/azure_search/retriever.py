@@ -6,7 +6,7 @@ cosine, and the fused score for hybrid: about 1/60 for each query that ranks a p
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import replace
 from typing import Any
 
@@ -39,15 +39,12 @@ _HOW_TO_ENABLE = {
 """By field: what to configure so that it can be searched."""
 
 
-type _MakeQuery = Callable[[str, int], Awaitable[VectorQuery]]
-"""Makes the query of a field, from a text and the number of passages to find."""
-
-
 class ChosenFields(msgspec.Struct, frozen=True):
     """The vector fields that a search uses."""
 
-    queries: Mapping[str, _MakeQuery]
-    """By the fields' default names; empty if none can be searched."""
+    embedders: Mapping[str, tuple[str, Embedder | None]]
+    """By the fields' default names: the index's name, and what makes vectors of questions; None: the service does.
+    Empty if none can be searched."""
     missing: str
     """What to configure for the requested fields that cannot be searched; empty if all can be."""
 
@@ -61,12 +58,20 @@ class ChosenFields(msgspec.Struct, frozen=True):
         Raises:
             RateLimited, Unavailable, TooSlow: the embedding service failed.
         """
-        making = [asyncio.ensure_future(query(text[:LONGEST_TO_EMBED], nearest)) for query in self.queries.values()]
+
+        async def query(field: str, embedder: Embedder | None) -> VectorQuery:
+            if embedder is None:
+                return VectorizableTextQuery(text=text, k_nearest_neighbors=nearest, fields=field)
+            vectors = await embedder.embed([text], questions=True)
+            return VectorizedQuery(vector=vectors[0], k_nearest_neighbors=nearest, fields=field)
+
+        text = text[:LONGEST_TO_EMBED]
+        making = [asyncio.ensure_future(query(*one)) for one in self.embedders.values()]
         try:
             return await asyncio.gather(*making)
         finally:
-            for query in making:
-                query.cancel()  # if one failed, the others are not needed
+            for one in making:
+                one.cancel()  # if one failed, the others are not needed
 
 
 class VectorFields:
@@ -82,13 +87,11 @@ class VectorFields:
     def __init__(
         self, fields: IndexFields, embedder: Embedder | None, image_embedder: Embedder | None, *, vectorizer: bool
     ) -> None:
-        self._queries: dict[str, _MakeQuery] = {}
-        if vectorizer:
-            self._queries["embedding"] = _by_vectorizer(fields.embedding)
-        elif embedder:
-            self._queries["embedding"] = _by_embedder(embedder, fields.embedding)
+        self._embedders: dict[str, tuple[str, Embedder | None]] = {}
+        if vectorizer or embedder:
+            self._embedders["embedding"] = fields.embedding, None if vectorizer else embedder
         if image_embedder:
-            self._queries["imageEmbedding"] = _by_embedder(image_embedder, fields.image_embedding)
+            self._embedders["imageEmbedding"] = fields.image_embedding, image_embedder
 
     def chosen(self, asked: Iterable[str]) -> ChosenFields:
         """Choose the fields to search.
@@ -104,24 +107,9 @@ class VectorFields:
             if name not in _FIELDS_BY_NAME:
                 raise BadRequest(f"vector_fields: should be one or more of {', '.join(_FIELDS_BY_NAME)}.")
             wanted |= dict.fromkeys(_FIELDS_BY_NAME[name])
-        queries = {name: query for name, query in self._queries.items() if name in (wanted or self._queries)}
-        missing = [_HOW_TO_ENABLE[name] for name in wanted or ["embedding"] if name not in queries]
-        return ChosenFields(queries, " ".join(missing))
-
-
-def _by_vectorizer(field: str) -> _MakeQuery:
-    async def query(text: str, nearest: int) -> VectorQuery:
-        return VectorizableTextQuery(text=text, k_nearest_neighbors=nearest, fields=field)
-
-    return query
-
-
-def _by_embedder(embedder: Embedder, field: str) -> _MakeQuery:
-    async def query(text: str, nearest: int) -> VectorQuery:
-        vectors = await embedder.embed([text], questions=True)
-        return VectorizedQuery(vector=vectors[0], k_nearest_neighbors=nearest, fields=field)
-
-    return query
+        chosen = {name: one for name, one in self._embedders.items() if name in (wanted or self._embedders)}
+        missing = [_HOW_TO_ENABLE[name] for name in wanted or ["embedding"] if name not in chosen]
+        return ChosenFields(chosen, " ".join(missing))
 
 
 _LONGEST_TEXT = 1_000
@@ -188,9 +176,9 @@ class AzureSearchRetriever(IndexReader):
         if query.mode is RetrievalMode.TEXT:
             return _Plan(RetrievalMode.TEXT)
         chosen = self._vectors.chosen(query.vector_fields)
-        if query.mode is RetrievalMode.VECTORS and query.any_vector_field and not chosen.queries:
+        if query.mode is RetrievalMode.VECTORS and query.any_vector_field and not chosen.embedders:
             chosen = replace(self._vectors.chosen(()), missing=chosen.missing)
-        if chosen.queries:
+        if chosen.embedders:
             note = f"Not all of the vector fields were searched. {chosen.missing}" if chosen.missing else None
             return _Plan(query.mode or RetrievalMode.HYBRID, chosen, note)
         if query.mode is RetrievalMode.VECTORS:
@@ -238,7 +226,7 @@ class AzureSearchRetriever(IndexReader):
             ignored=() if query.semantic_ranker else overrides_in(query, *_ONLY_WITH_RANKER),
             details={
                 "query_type": "semantic" if query.semantic_ranker else "simple",
-                "vector_fields": list[Json](plan.vectors.queries) if plan.vectors else [],
+                "vector_fields": list[Json](plan.vectors.embedders) if plan.vectors else [],
                 "filter": category_filter(query.include_category, query.exclude_category, self.fields),
                 "use_security_filter": query.access is not None and not query.access.all_shared,
             },

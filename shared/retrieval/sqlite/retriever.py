@@ -147,30 +147,31 @@ class SqliteRetriever:
     ) -> SearchResult:
         if not query.text.strip():  # embedding services refuse an empty text
             return SearchResult((), mode)
-        depth = query.top
-        texts: search.RankedByText | None = None
+        depth, texts = query.top, search.RankedByText()
         if mode is RetrievalMode.HYBRID:
             depth = max(query.top, _FUSED_DEPTH)
             vector, found = await asyncio.gather(
                 _embed(query.text, embedder, made_with),
                 self._readers.run(lambda db: search.rank_by_text(db, query, depth)),
             )
-            texts = found or search.RankedByText()
+            texts = found or texts
         else:
             vector = await _embed(query.text, embedder, made_with)
 
         def read(db: apsw.Connection) -> SearchResult:
             nearest = search.rank_by_vector(db, query, vector, depth)
-            ranking = nearest
-            if texts is not None:
-                # The words of another language find what has them by chance, and would push out what is meant.
-                # No vector knows the number of a section.
-                by_words = () if texts.foreign and nearest else texts.ranking
-                ranking = fuse((by_words, () if "§" in query.text and by_words else nearest))
-            closeness = search.closeness_of(db, vector, [found for found, _ in (*nearest[:1], *ranking[: query.top])])
-            found = [_with_parts(one, embedder.part_size) for one in _best(db, ranking, query, closeness)]
+            # The words of another language find what has them by chance, and would push out what is meant.
+            by_words = () if texts.foreign and nearest else texts.ranking
+            # No vector knows the number of a section.
+            fused = fuse((by_words, () if "§" in query.text and by_words else nearest))
+            ranking = fused if mode is RetrievalMode.HYBRID else nearest
+            rowids = [found for found, _ in ranking[: query.top]]
+            closeness = search.closeness_of(db, vector, [found for found, _ in nearest[:1]] + rowids)
+            scores = dict(by_words)
+            others = {one: {"closeness": closeness.get(one, ()), "score_by_words": scores.get(one)} for one in rowids}
+            found = [_with_parts(one, embedder.part_size) for one in _best(db, ranking, query, others)]
             titles = search.titles_in(db, query.access)
-            return SearchResult(tuple(found), mode, rarities=texts.rarities if texts else {}, titles=titles)
+            return SearchResult(tuple(found), mode, rarities=texts.rarities, titles=titles)
 
         return await self._readers.run(read) or SearchResult((), mode)
 
@@ -185,10 +186,10 @@ def _best(
     db: apsw.Connection,
     ranking: search.Ranking,
     query: SearchQuery,
-    closeness: Mapping[int, Sequence[float]] = MappingProxyType({}),
+    others: Mapping[int, Mapping[str, object]] = MappingProxyType({}),
 ) -> tuple[Passage, ...]:
     minimum = -math.inf if query.minimum_score is None else query.minimum_score
-    return search.load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], closeness)
+    return search.load_passages(db, [scored for scored in ranking[: query.top] if scored[1] >= minimum], others)
 
 
 def _with_parts(passage: Passage, size: int | None) -> Passage:

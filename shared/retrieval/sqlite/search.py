@@ -184,16 +184,19 @@ def closeness_of(db: apsw.Connection, vector: Sequence[float], passages: Sequenc
 
 
 def load_passages(
-    db: apsw.Connection, ranking: Ranking, closeness: Mapping[int, Sequence[float]] = MappingProxyType({})
+    db: apsw.Connection, ranking: Ranking, others: Mapping[int, Mapping[str, object]] = MappingProxyType({})
 ) -> tuple[Passage, ...]:
-    """Load the passages of a ranking, in its order. One that was replaced since then is left out."""
+    """Load the passages of a ranking, in its order, with what else is known of some as further fields.
+
+    One that was replaced since then is left out.
+    """
     rows = db.execute(
         f"SELECT rowid, {', '.join(COLUMNS)} FROM passages "  # noqa: S608 (ours)
         f"WHERE rowid IN {_LISTED}",
         {"rowids": _json([rowid for rowid, _ in ranking])},
     )
     found = {row[0]: row for row in rows}
-    return tuple(_passage(found[rowid], score, closeness.get(rowid, ())) for rowid, score in ranking if rowid in found)
+    return tuple(_passage(found[rowid], score, others.get(rowid, {})) for rowid, score in ranking if rowid in found)
 
 
 def titles_in(db: apsw.Connection, access: Access | None) -> tuple[str, ...]:
@@ -244,11 +247,13 @@ def passages_of(db: apsw.Connection, document: str, access: Access | None) -> li
     return [_passage(row, None) for row in rows]
 
 
-def _passage(row: Sequence[object], score: float | None, closeness: Sequence[float] = ()) -> Passage:
+def _passage(
+    row: Sequence[object], score: float | None, others: Mapping[str, object] = MappingProxyType({})
+) -> Passage:
     """Make a passage of its row id and columns."""
     values = dict(zip(COLUMNS, row[1:], strict=True))
     lists = {name: msgspec.json.decode(str(values[name])) for name in LISTS}
-    return msgspec.convert({**values, **lists, "score": score, "closeness": closeness}, Passage)
+    return msgspec.convert({**values, **lists, "score": score, **others}, Passage)
 
 
 def _filter(query: SearchQuery) -> tuple[str, dict[str, str | None]]:

@@ -64,8 +64,11 @@ async def test_without_a_mode_both_ways_are_used_where_there_is_an_embedding_mod
     await fill(path, LIBRARY, embedder)
     async with opened(path, embedder) as retriever:
         result = await retriever.search(SearchQuery("vision"), CONTEXT)
+        by_words = (await retriever.search(SearchQuery("vision", RetrievalMode.TEXT), CONTEXT)).passages
     assert result.mode is RetrievalMode.HYBRID
     assert result.note is None
+    scores = {one.id: one.score_by_words for one in result.passages}
+    assert scores == dict.fromkeys(scores) | {one.id: one.score for one in by_words}
 
 
 async def test_without_a_mode_or_an_embedding_model_text_is_searched_without_a_note(path: Path) -> None:
