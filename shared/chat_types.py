@@ -225,6 +225,8 @@ class Passage(msgspec.Struct, frozen=True):
     """How close the meaning of each part is to the query's: 0 as that of any other, 1 the same; empty: not known."""
     parts: tuple[str, ...] = ()
     """The texts of these parts."""
+    excerpt: str = ""
+    """What of the text a model is shown; empty: all of it."""
     captions: tuple[Caption, ...] = ()
     """The semantic ranker's captions, if they were asked for."""
     title: str = ""

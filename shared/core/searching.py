@@ -93,7 +93,7 @@ async def search_of_turn(
     ends = model.takes_tools and not note and request.overrides.top is None
     found = _joined(results, searches[0].top if searches else 0, ends=ends)
     if request.overrides.top is None:
-        found = replace(found, passages=fitting(found.passages, room))
+        found = replace(found, passages=fitting(found.passages, room, cuts=model.takes_tools))
     return Searched(searches, found, spent, note)
 
 

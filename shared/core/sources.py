@@ -19,9 +19,15 @@ _NEAR, _NEAR_BY_WORDS = 0.75, 0.55
 """Share of the best score that a further source has: by closeness, and by BM25 or a reranker."""
 _COMPLETED = 3
 """How many of the best passages get their neighbours. If all do, fewer pages fit."""
+_WHOLE, _WHOLE_SHARE = 2, 0.25
+"""How many of the best passages are shown whole, and the share of the tokens after which no further one is."""
+_EXCERPT = 500
+"""Characters that are shown of other passages, where it is known how near their parts are."""
 _PLACE = re.compile(r"(.*-page-)([0-9]{1,9})", re.DOTALL)
 """The id of a passage with its place in the file, as our ingestion and azure-search-openai-demo make it."""
 _HEADING = re.compile(r"#{1,6} ")
+_HEADINGS = re.compile(r"^#{1,6} .*", re.MULTILINE)
+_TABLE = re.compile(r"^\|", re.MULTILINE)
 _LEAST_OVERLAP = 10
 """Characters that two passages must have in common to overlap; fewer are the same by chance."""
 _LONGEST_OVERLAP = 1_000
@@ -31,7 +37,7 @@ _LONGEST_OVERLAP = 1_000
 def source_text(passage: Passage, text: str | None = None) -> str:
     """Write a source for a model, as its document has it; or with a `text` in place of its own."""
     about = {"Name": passage.sourcepage, "Section": " > ".join(passage.path), "Date": passage.date}
-    return as_data("source", (passage.whole if text is None else text).strip(), about)
+    return as_data("source", (passage.excerpt or passage.whole if text is None else text).strip(), about)
 
 
 def is_sure(found: SearchResult, top: int, tokens: int) -> bool:
@@ -64,25 +70,31 @@ def _near(found: SearchResult) -> list[list[bool]]:
     return [[score >= share * max(scores) for score in scores] for share, scores in ways if max(scores, default=0) > 0]
 
 
-def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
+def fitting(found: Iterable[Passage], tokens: int, *, cuts: bool = True) -> tuple[Passage, ...]:
     """Choose the best passages that fit together, at least one, each text once.
 
     To the very best ones the passages before and after them are joined, if they were found too: a list with its second
     half says more than the next hit.
 
-    `found` has the best first, and `tokens` is how many they may have, as `tokens_in` counts.
+    Args:
+        found: The passages, the best first.
+        tokens: How many they may have, as `tokens_in` counts.
+        cuts: Whether only the very best are shown whole, where the parts of others that are near are known.
     """
     rest = {passage.id: passage for passage in found}
+    least = tokens * (1 - _WHOLE_SHARE)
     texts: set[str] = set()
     chosen: list[Passage] = []
     for passage in list(rest.values()):
         if rest.pop(passage.id, None) is None or passage.whole in texts:
             continue
+        if cuts and (len(chosen) >= _WHOLE or tokens < least):
+            passage = replace(passage, excerpt=_excerpt(passage))  # noqa: PLW2901 (it shrinks)
         tokens -= tokens_in(source_text(passage))
         if tokens < 0 and chosen:
             break
         texts.add(passage.whole)
-        for neighbour in _neighbours(passage, rest) if len(chosen) < _COMPLETED else ():
+        for neighbour in _neighbours(passage, rest) if len(chosen) < _COMPLETED and not passage.excerpt else ():
             if neighbour.content not in texts and (size := tokens_in(neighbour.content)) <= tokens:
                 tokens -= size
                 texts.add(neighbour.whole)
@@ -92,6 +104,29 @@ def fitting(found: Iterable[Passage], tokens: int) -> tuple[Passage, ...]:
                 passage = replace(first, content=text, score=passage.score, closeness=closeness, parts=parts)  # noqa: PLW2901 (it grows)
         chosen.append(passage)
     return tuple(chosen)
+
+
+def _excerpt(passage: Passage) -> str:
+    """The parts of a passage that are nearest to what is asked, each with its heading; empty: all of it is shown.
+
+    A table is not cut: a row says nothing without its head.
+    """
+    if len(passage.parts) < 2 or _TABLE.search(passage.whole):
+        return ""
+    room, kept = _EXCERPT, set[int]()
+    for place in sorted(range(len(passage.parts)), key=passage.closeness.__getitem__, reverse=True):
+        room -= len(passage.parts[place])
+        if room < 0 and kept:
+            break
+        kept.add(place)
+    shown, heading, is_cut = list[str](), "", False
+    for place, part in enumerate(passage.parts):
+        if place in kept:
+            shown += filter(None, ("…" if is_cut else "", heading, part))
+            heading, is_cut = "", False
+        else:
+            heading, is_cut = next(reversed(_HEADINGS.findall(part)), heading), True
+    return "\n".join(shown) if len(kept) < len(passage.parts) else ""
 
 
 def _neighbours(passage: Passage, others: Mapping[str, Passage]) -> list[Passage]:

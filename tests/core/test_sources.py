@@ -140,3 +140,32 @@ def test_the_first_tokens_of_sources_stay_however_far_they_score() -> None:
     found = scored(RetrievalMode.TEXT, 10, 1, 1, 1, 1, 1)
     some = tuple(replace(one, content="word " * 320) for one in found.passages)  # 400 tokens each
     assert [one.id for one in nearest(replace(found, passages=some)).passages] == [one.id for one in some[:3]]
+
+
+def in_parts(number: int, *parts: str, near: int) -> Passage:
+    """A passage whose parts have 200 characters each, one of them near."""
+    texts = tuple(f"{part} {number:x>{199 - len(part)}}" for part in parts)
+    closeness = tuple(0.9 if place == near else 0.1 * place for place in range(len(parts)))
+    return replace(passage(number, "\n".join(texts)), parts=texts, closeness=closeness)
+
+
+def test_of_all_but_the_best_passages_the_model_is_shown_the_nearest_parts_with_their_headings() -> None:
+    best = [in_parts(3 * number, "One.", "Two.", "Three.", near=0) for number in range(2)]
+    third = in_parts(6, "One.", "# Leave\nTwo.", "Three.", "Four.", "Five.", near=3)
+    shown = fitting((*best, third), 5_000)
+    assert [one.excerpt for one in shown[:2]] == ["", ""]
+    assert [line.partition(" x")[0] for line in shown[2].excerpt.split("\n")] == ["…", "# Leave", "Four.", "Five."]
+    assert shown[2].content == third.content
+    assert "One." not in source_text(shown[2])
+    assert fitting((*best, third), 5_000, cuts=False) == (*best, third)
+
+
+def test_a_table_and_what_has_no_parts_are_shown_whole() -> None:
+    best = [in_parts(3 * number, "One.", "Two.", near=0) for number in range(2)]
+    table = in_parts(6, TABLE + "| Plus | 140 |", "Two.", "Three.", "Four.", near=3)
+    assert [one.excerpt for one in fitting((*best, table, passage(9, "x" * 900)), 5_000)] == [""] * 4
+
+
+def test_where_there_is_little_room_the_second_passage_is_cut_too() -> None:
+    found = [in_parts(3 * number, "One.", "Two.", "Three.", "Four.", near=0) for number in range(3)]
+    assert [bool(one.excerpt) for one in fitting(found, 600)] == [False, True, True]
