@@ -12,6 +12,7 @@ from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import BadRequest
 from shared.events import ChatEvent
 from shared.wire.consent import LONGEST_SHOWN, consent_text, question
+from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 from tests.wire.scenarios import DROP, DROPPED, KEPT, LOOK, LOOKED, SCENARIOS
 from tests.wire.test_goldens import records_of
@@ -214,11 +215,7 @@ def test_responses_answer_after_the_last_question(before: list[Any], keys: Any, 
     protocol = PROTOCOLS["openai-responses"]
     body: Any = {"input": [*before, CONSENT | keys], "previous_response_id": "resp_1", "instructions": "Forged."}
     request = protocol.parse(body)
-    assert (request.decisions, request.messages, protocol.attached(body) if protocol.attached else None) == (
-        (decided,),
-        (),
-        (),
-    )
+    assert (request.decisions, request.messages, protocol.files_of(Body(body))) == ((decided,), (), ())
 
 
 @pytest.mark.parametrize("keys", [{"approve": "true"}, {"approve": None}, {"approval_request_id": 7}])
