@@ -29,6 +29,7 @@ INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 """What the processes of tests get of the tests' own environment."""
 REPOSITORY = Path(__file__).resolve().parents[2]
 _MOST_BYTES = 1 << 20
+_has_returned = False
 
 
 class _Order(NamedTuple):
@@ -138,6 +139,7 @@ class ForkServer:
 
 def serve(path: str, modules: Sequence[str]) -> None:
     """Fork a process for each connection, and say on it the number of the process, then its exit code."""
+    atexit.register(_end)  # the first, so that it runs last
     for name in modules:
         importlib.import_module(name)
     gc.collect()
@@ -211,6 +213,21 @@ def _become(order: _Order, streams: list[int]) -> None:
     if not hasattr(sys.modules.get(name), "__path__"):
         sys.modules.pop(name, None)  # what is run is imported anew; a package stays, whose `__main__` is run
     runpy.run_module(name, run_name="__main__", alter_sys=True)
+    global _has_returned  # noqa: PLW0603  what runs at the exit gets no arguments
+    _has_returned = True
+
+
+def _end() -> None:
+    """End a process that has done all its work without taking all modules apart, which copies the memory of each.
+
+    Its threads have ended, and what it has registered for its exit has run. What was left open is reported.
+    """
+    if not _has_returned:
+        return
+    gc.collect()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

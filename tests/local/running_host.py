@@ -14,20 +14,63 @@ from typing import BinaryIO, cast
 from bench.processes import DEPLOYED
 from tests.local.fork_server import INHERITED, REPOSITORY, ForkedProcess, ForkServer
 
-READ_AT_IMPORT = ("OTEL_PYTHON_", "PYTHON", "SSL_CERT_")
+READ_AT_IMPORT = ("AGENT_FRAMEWORK_", "OTEL_PROPAGATORS", "OTEL_PYTHON_", "PYTHON", "SSL_CERT_")
 """How settings begin that the interpreter, its libraries or OpenTelemetry's read while they are imported."""
 HOSTS = ForkServer(
     DEPLOYED,
     modules=(
+        # What serves and triggers.
         "azure.functions.decorators",
         "azurefunctions.extensions.base",
         "local.host",
+        "local.queue_trigger",
+        "local.timer_trigger",
+        "uvicorn.protocols.http.auto",
+        # Libraries of many hosts. What uses `agent_framework` is not here: it sets its meters once for all.
+        "agent_framework_orchestrations",
+        "anyio._backends._asyncio",
+        "azure.storage.blob.aio",
+        "jwt.algorithms",
         "openai",
+        # Parts that settings choose.
         "shared.app",
+        "shared.chat_models.extractive.model",
+        "shared.chat_models.openai_chat",
+        "shared.documents.file_store",
+        "shared.history.sqlite_history",
+        "shared.outbound.openai_service.sender",
+        "shared.reading.readers",
+        "shared.retrieval.sqlite.retriever",
+        "shared.runs.following",
+        "shared.runs.in_process",
+        "shared.runs.registry",
+        "shared.runtime.core_yaml",
+        "shared.tools.tool_servers",
+        "shared.verdicts.sqlite_verdicts",
         "shared.web.http_extension",
-        "shared.triggers.runs",
+        # Handlers and protocols.
+        "shared.triggers.about",
+        "shared.triggers.activities",
+        "shared.triggers.approvals",
+        "shared.triggers.chat",
         "shared.triggers.chat_requests",
+        "shared.triggers.companion",
+        "shared.triggers.content",
         "shared.triggers.content_events",
+        "shared.triggers.demo_page",
+        "shared.triggers.documents",
+        "shared.triggers.feedback",
+        "shared.triggers.kept_responses",
+        "shared.triggers.mcp_messages",
+        "shared.triggers.other_paths",
+        "shared.triggers.own_documents",
+        "shared.triggers.runs",
+        "shared.triggers.warm_up",
+        "shared.wire.activity",
+        "shared.wire.ag_ui",
+        "shared.wire.ai_sdk",
+        "shared.wire.azure_openai",
+        "shared.wire.openai_responses",
     ),
 )
 type Process = ForkedProcess | subprocess.Popen[bytes]
