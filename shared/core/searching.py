@@ -21,7 +21,6 @@ from shared.chat_types import (
     Role,
     ToolCall,
 )
-from shared.core.context_window import tokens_in
 from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
 from shared.core.sources import SEARCHED, fitting, is_sure, nearest
@@ -33,9 +32,9 @@ LONGEST_QUERY = 1_000
 """Characters of a rewritten query; a longer one is no query, and the question is searched for instead."""
 MOST_QUERIES = 3
 """Queries for one question, at most."""
-_SHORT, _LONG = 8, 50
+_SHORT, _LONG = 8, 200
 """Words of a question that seldom asks several things, so that a language model's first search need not wait for an
-import; and tokens of one that tells a story."""
+import; and characters of the longest that tells no story."""
 _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
 
@@ -107,7 +106,7 @@ def _queries_of(request: ChatRequest, history: Sequence[Message]) -> list[str]:
 
 
 def _is_long(question: str) -> bool:
-    return tokens_in(question) > _LONG
+    return len(question) > _LONG
 
 
 def _may_miss(question: str, top: int, results: Sequence[SearchResult], room: int) -> bool:

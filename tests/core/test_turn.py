@@ -133,8 +133,13 @@ async def test_the_version_of_the_prompt_changes_with_its_instructions_and_with_
     assert len({*versions}) == 3
 
 
-async def test_a_first_question_is_searched_for_as_it_is(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
-    await events_of(service, retriever, asked())
+@pytest.mark.parametrize(
+    "question", [QUESTION, "แผนมาตรฐานจ่ายค่ารักษาทางทันตกรรมเป็นจำนวนเท่าไรและพนักงานต้องทำงานมานานเพียงใดจึงจะได้รับสิทธินี้"]
+)
+async def test_a_first_question_is_searched_for_as_it_is(
+    service: OpenAIStandIn, retriever: SqliteRetriever, question: str
+) -> None:
+    await events_of(service, retriever, asked(question))
     assert len(service.chats) == 1
 
 
