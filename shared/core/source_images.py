@@ -6,7 +6,7 @@ index of azure-search-openai-demo; then it is that document. The turn goes on wi
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from pathlib import PurePosixPath
@@ -14,12 +14,12 @@ from urllib.parse import unquote
 
 import msgspec
 
-from shared.chat_types import ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
+from shared.chat_types import Access, ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
 from shared.core.sources import source_text
 from shared.documents import DocumentReader, StoredDocument, page_image
 from shared.documents.media_types import image_type
 from shared.documents.own import stored_name
-from shared.errors import SwitchboardError
+from shared.errors import SwitchboardError, Unavailable
 from shared.events import DataPoint, SourceImage, Thought
 
 _log = logging.getLogger("switchboard.images")
@@ -123,10 +123,9 @@ class SourceImages:
                 places[passage.sourcepage] = place
         limit = min(asyncio.get_running_loop().time() + LOAD_TIMEOUT_SECONDS, context.deadline - _ANSWER_SECONDS)
         sent = sum(len(message.images) for message in request.messages)
-        loading = _Loading(MOST_IMAGES - sent, limit, context)
-        parts = await loading.images(places)
+        parts, note = await _loaded(places, MOST_IMAGES - sent, limit, context)
         images = tuple(SourceImage(tuple(on_page[part.name]), part) for part in parts)
-        thought = _thought(images, wanted, loading.note())
+        thought = _thought(images, wanted, note)
         return ImagesShown(images, as_asked=bool(images), thoughts=(thought,), without_text=wanted == "images")
 
     def _place(self, passage: Passage) -> "_Place | None":
@@ -144,69 +143,41 @@ type _Place = tuple[DocumentReader, str]
 """A store, and the name of a document in it."""
 
 
-class _Loading:
-    """Loads the images of one turn: finds all at once, then reads all at once. One that fails stops no other."""
+async def _loaded(
+    places: Mapping[str, _Place], most: int, limit: float, context: RequestContext
+) -> tuple[list[ImagePart], str | None]:
+    """Load images within the limits, in this order, each named by its key; and say in sentences which are missing.
 
-    def __init__(self, most: int, limit: float, context: RequestContext) -> None:
-        self._most = most
-        self._limit = limit
-        self._access = context.access
-        self._invocation_id = context.invocation_id
-        self._found = 0
-        self._left_out = 0
-        self._failed = 0
+    All are looked for at once, and then read at once. One that fails stops no other.
+    """
+    failed = 0
 
-    async def images(self, places: Mapping[str, _Place]) -> list[ImagePart]:
-        """Load the images within the limits, in this order; each is named by its key."""
-        found = await self._all(partial(self._find, name, place) for name, place in places.items())
-        chosen: list[_Found] = []
-        room = MOST_BYTES
-        for one in found:
-            if len(chosen) < self._most and one.document.size <= room:
-                room -= one.document.size
-                chosen.append(one)
-        self._found, self._left_out = len(found), len(found) - len(chosen)
-        return await self._all(partial(self._read, one) for one in chosen)
-
-    def note(self) -> str | None:
-        """Return sentences about the images that are missing; None if none is."""
-        sentences: list[str] = []
-        if not (self._found or self._failed):
-            sentences.append(_NONE_FOUND)
-        if self._left_out:
-            sentences.append(f"Left out, as there would be too many or too much: {self._left_out}.")
-        if self._failed:
-            sentences.append(f"Cannot be read now: {self._failed}.")
-        return " ".join(sentences) or None
-
-    async def _all[T](self, calls: Iterable[Callable[[], Awaitable[T | None]]]) -> list[T]:
-        results = await asyncio.gather(*map(self._tried, calls))
-        return [result for result in results if result is not None]
-
-    async def _tried[T](self, call: Callable[[], Awaitable[T | None]]) -> T | None:
+    async def tried[T](call: Callable[[], Awaitable[T | None]]) -> T | None:
+        nonlocal failed
         try:
-            async with asyncio.timeout_at(self._limit):
+            async with asyncio.timeout_at(limit):
                 return await call()  # called here: a coroutine made earlier is never awaited if the turn is cancelled
         except (SwitchboardError, TimeoutError) as error:
-            _log.warning("invocation %s: an image of a source: %s", self._invocation_id, type(error).__name__)
-            self._failed += 1
+            _log.warning("invocation %s: an image of a source: %s", context.invocation_id, type(error).__name__)
+            failed += 1
             return None
 
-    async def _find(self, shown_as: str, place: _Place) -> "_Found | None":
-        store, name = place
-        document = await store.find(stored_name(name, self._access))
-        if document is None or (self._access and document.rights.forbid(self._access)):
-            return None
-        return _Found(shown_as, store, document)
-
-    async def _read(self, found: "_Found") -> ImagePart | None:
-        async with aclosing(found.store.read(found.document)) as pieces:
-            data = b"".join([piece async for piece in pieces])
-        media_type = image_type(data)
-        if media_type is None or len(data) != found.document.size:
-            self._failed += 1
-            return None
-        return ImagePart(media_type, data, found.shown_as)
+    finding = (tried(partial(_find, name, place, context.access)) for name, place in places.items())
+    found = [*filter(None, await asyncio.gather(*finding))]
+    chosen: list[_Found] = []
+    room = MOST_BYTES
+    for one in found:
+        if len(chosen) < most and one.document.size <= room:
+            room -= one.document.size
+            chosen.append(one)
+    parts = [*filter(None, await asyncio.gather(*(tried(partial(_read, one)) for one in chosen)))]
+    left_out = len(found) - len(chosen)
+    notes = (
+        "" if found or failed else _NONE_FOUND,
+        f"Left out, as there would be too many or too much: {left_out}." if left_out else "",
+        f"Cannot be read now: {failed}." if failed else "",
+    )
+    return parts, " ".join(filter(None, notes)) or None
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -215,6 +186,23 @@ class _Found(msgspec.Struct, frozen=True):
     shown_as: str
     store: DocumentReader
     document: StoredDocument
+
+
+async def _find(shown_as: str, place: _Place, access: Access | None) -> _Found | None:
+    store, name = place
+    document = await store.find(stored_name(name, access))
+    if document is None or (access and document.rights.forbid(access)):
+        return None
+    return _Found(shown_as, store, document)
+
+
+async def _read(found: _Found) -> ImagePart:
+    async with aclosing(found.store.read(found.document)) as pieces:
+        data = b"".join([piece async for piece in pieces])
+    media_type = image_type(data)
+    if media_type is None or len(data) != found.document.size:
+        raise Unavailable("The image is broken.")
+    return ImagePart(media_type, data, found.shown_as)
 
 
 def _thought(images: Sequence[SourceImage], wanted: str, note: str | None) -> Thought:

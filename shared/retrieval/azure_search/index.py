@@ -15,6 +15,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence, Set
 from contextlib import aclosing
+from itertools import repeat
 from typing import Any, cast
 
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
@@ -101,23 +102,15 @@ class AzureSearchIndex:
             await self._replace_file(entry)
 
     async def _replace_file(self, entry: FileEntry) -> None:
-        sourcefile, fingerprint, passages = entry.sourcefile, entry.fingerprint, entry.passages
-        vectors, image_vectors = entry.vectors, entry.image_vectors
-        if any(given is not None and len(given) != len(passages) for given in (vectors, image_vectors)):
+        given = entry.vectors, entry.image_vectors
+        if any(vectors is not None and len(vectors) != len(entry.passages) for vectors in given):
             raise ValueError("there must be one vector a passage")
-        documents = [
-            self._document(
-                entry,
-                passage,
-                vectors[place] if vectors else None,
-                image_vectors[place] if image_vectors else None,
-            )
-            for place, passage in enumerate(passages)
-        ]
+        every = zip(entry.passages, *(vectors or repeat(None) for vectors in given), strict=False)
+        documents = [self._document(entry, *one) for one in every]
         try:
             left_out = await self._ensure_index(documents)
             kept = [{name: value for name, value in one.items() if name not in left_out} for one in documents]
-            await self._replace(sourcefile, fingerprint, kept)
+            await self._replace(entry.sourcefile, entry.fingerprint, kept)
         except NotConfigured:
             self._existing = None  # read it again next time: it may be repaired without a restart of the app
             raise

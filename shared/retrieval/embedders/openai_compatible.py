@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import batched
-from typing import NamedTuple
 
 import msgspec
 
@@ -24,19 +23,13 @@ _REQUEST_TIMEOUT_SECONDS = 60.0
 """Time limit of one request, retries included."""
 
 
-class _Prefixes(NamedTuple):
-    """What a model was trained to read before each text."""
-
-    question: str = ""
-    passage: str = ""
-
-
 _PREFIXES = (
-    (re.compile(r"\be5\b(?!.*instruct)"), _Prefixes("query: ", "passage: ")),
-    (re.compile(r"\bnomic-embed-text\b"), _Prefixes("search_query: ", "search_document: ")),
+    (re.compile(r"\be5\b(?!.*instruct)"), ("query: ", "passage: ")),
+    (re.compile(r"\bnomic-embed-text\b"), ("search_query: ", "search_document: ")),
 )
-"""By the name of the model in small letters. Source: the cards of intfloat/multilingual-e5-small and
-nomic-ai/nomic-embed-text-v1.5."""
+"""What a model was trained to read before each question and passage, by its name in small letters.
+
+Source: the cards of intfloat/multilingual-e5-small and nomic-ai/nomic-embed-text-v1.5."""
 
 
 class _Vector(msgspec.Struct):
@@ -60,16 +53,17 @@ class OpenAIEmbedder:
         self._service = service
         self._model = model
         name = model.name.lower().replace("_", "-")
-        self._prefixes = next((found for pattern, found in _PREFIXES if pattern.search(name)), _Prefixes())
+        prefixes = (found for pattern, found in _PREFIXES if pattern.search(name))
+        self._of_question, self._of_passage = next(prefixes, ("", ""))
 
     @property
     def model(self) -> str:
         """The embedding model's name, and the prefix of passages."""
-        return f"{self._model.name} {self._prefixes.passage}".strip()
+        return f"{self._model.name} {self._of_passage}".strip()
 
     async def embed(self, texts: Sequence[str], *, questions: bool = False) -> list[list[float]]:
         """See `Embedder.embed`. Without texts no request is sent."""
-        prefix = self._prefixes.question if questions else self._prefixes.passage
+        prefix = self._of_question if questions else self._of_passage
         vectors: list[list[float]] = []
         for batch in batched((prefix + text for text in texts), _BATCH, strict=False):
             vectors += await self._embed_batch(batch)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -43,13 +42,6 @@ _FOREIGN = (
     "languages: set EMBEDDINGS=local or an embedding model, and run `make index`."
 )
 _HELPS = " Questions in another language or other words than the documents' take vectors: set EMBEDDINGS=local."
-
-
-class _Contents(NamedTuple):
-    documents: int
-    passages: int
-    embedding: EmbeddingInfo | None
-    """The model of the vectors; None: there are none."""
 
 
 class SqliteRetriever:
@@ -117,13 +109,13 @@ class SqliteRetriever:
             return await self._search_text(query)
         if self._embedder is None:
             return await self._search_without_vectors(query, mode, _NO_EMBEDDER)
-        contents = await self._readers.run(_contents)
-        if contents is None or not contents.passages:
+        _, passages, made_with = await self._readers.run(_contents) or (0, 0, None)
+        if not passages:
             return SearchResult((), mode)
-        if contents.embedding is None:
+        if made_with is None:
             return await self._search_without_vectors(query, mode, _NO_VECTORS)
-        _expect_model(contents.embedding, self._embedder.model)
-        return await self._search_with_vectors(query, mode, self._embedder, contents.embedding)
+        _expect_model(made_with, self._embedder.model)
+        return await self._search_with_vectors(query, mode, self._embedder, made_with)
 
     async def _search_text(self, query: SearchQuery, note: str | None = None) -> SearchResult:
         def read(db: apsw.Connection) -> SearchResult:
@@ -176,10 +168,10 @@ class SqliteRetriever:
         return await self._readers.run(read) or SearchResult((), mode)
 
 
-def _contents(db: apsw.Connection) -> _Contents:
+def _contents(db: apsw.Connection) -> tuple[int, int, EmbeddingInfo | None]:
+    """The number of documents and of passages, and the model of the vectors; None: there are none."""
     counts = db.execute("SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM passages)").fetchone()
-    documents, passages = msgspec.convert(counts, tuple[int, int])
-    return _Contents(documents, passages, embedding_info(db))
+    return *msgspec.convert(counts, tuple[int, int]), embedding_info(db)
 
 
 def _best(
