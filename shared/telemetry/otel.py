@@ -19,16 +19,8 @@ from shared.guard import SafetyService
 from shared.retrieval import Embedder, Retriever
 from shared.settings import Settings
 from shared.telemetry import RecordMessage, names
+from shared.telemetry import operation as spans
 from shared.telemetry.exporting import SpanMetrics, providers
-from shared.telemetry.operation import (
-    AnswerRecorder,
-    Peer,
-    callers_trace,
-    failed,
-    operation,
-    output_message,
-    with_usage,
-)
 from shared.telemetry.parts import TracedEmbedder, TracedModel, TracedRetriever, TracedSafety
 
 
@@ -42,14 +34,14 @@ class OtelTracing:
         content: Whether to record texts (`TELEMETRY_CONTENT`).
     """
 
-    def __init__(self, tracer: Tracer, model: Peer, metrics: SpanMetrics, *, content: bool) -> None:
+    def __init__(self, tracer: Tracer, model: spans.Peer, metrics: SpanMetrics, *, content: bool) -> None:
         self._tracer = tracer
         self._model = model
         self._metrics = metrics
         self._content = content
 
     @classmethod
-    def from_settings(cls, settings: Settings, model: Peer) -> "OtelTracing":
+    def from_settings(cls, settings: Settings, model: spans.Peer) -> "OtelTracing":
         """Make spans, and send them to the receivers that the settings name.
 
         Raises:
@@ -74,7 +66,7 @@ class OtelTracing:
         It stays current between two events: that task does nothing else, and to set and reset it for each event would
         cost as much as everything else that is done with a token.
         """
-        parent = callers_trace(context)
+        parent = spans.callers_trace(context)
         span = self._tracer.start_span(
             f"invoke_workflow {workflow}",
             parent,
@@ -100,7 +92,7 @@ class OtelTracing:
                     yield event
         except BaseException as error:
             if not recorder.is_over:
-                failed(span, error, context.deadline)
+                spans.failed(span, error, context.deadline)
             raise
         finally:
             attach(outside)
@@ -110,13 +102,13 @@ class OtelTracing:
     def agent(self, name: str) -> Generator[RecordMessage]:
         """Make the span of an agent while it makes a message."""
         attributes = {names.OPERATION: "invoke_agent", names.AGENT: name}
-        with operation(self._tracer, f"invoke_agent {name}", SpanKind.INTERNAL, attributes) as span:
+        with spans.operation(self._tracer, f"invoke_agent {name}", SpanKind.INTERNAL, attributes) as span:
 
             def record(usage: Usage | None, error: SwitchboardError | None) -> None:
-                with_usage(span, usage)
+                spans.with_usage(span, usage)
                 span.set_attribute(names.OUTCOME, error.code if error else "ok")
                 if error:
-                    failed(span, error)
+                    spans.failed(span, error)
 
             yield record
 
@@ -126,7 +118,7 @@ class OtelTracing:
         attributes = {names.OPERATION: "execute_tool", names.TOOL: tool, names.TOOL_CALL: call_id}
         if self._content:
             attributes[names.ARGUMENTS] = arguments
-        with operation(self._tracer, f"execute_tool {tool}", SpanKind.INTERNAL, attributes) as span:
+        with spans.operation(self._tracer, f"execute_tool {tool}", SpanKind.INTERNAL, attributes) as span:
 
             def record(status: str, result: str) -> None:
                 span.set_attribute(names.OUTCOME, "ok" if status == "done" else status)
@@ -147,15 +139,15 @@ class OtelTracing:
         """Wrap the model."""
         return TracedModel(model, self._model, self._tracer, content=self._content)
 
-    def retriever(self, retriever: Retriever, peer: Peer) -> Retriever:
+    def retriever(self, retriever: Retriever, peer: spans.Peer) -> Retriever:
         """Wrap the retriever, which searches this index."""
         return TracedRetriever(retriever, peer, self._tracer, content=self._content)
 
-    def embedder(self, embedder: Embedder, peer: Peer) -> Embedder:
+    def embedder(self, embedder: Embedder, peer: spans.Peer) -> Embedder:
         """Wrap the embedder, which asks this service."""
         return TracedEmbedder(embedder, peer, self._tracer)
 
-    def safety(self, service: SafetyService, peer: Peer) -> SafetyService:
+    def safety(self, service: SafetyService, peer: spans.Peer) -> SafetyService:
         """Wrap the safety service, which is at this address."""
         return TracedSafety(service, peer, self._tracer)
 
@@ -164,7 +156,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """Ids of our conversations. Other ids come from the caller and may hold anything, so they are not recorded."""
 
 
-class _TurnRecorder(AnswerRecorder):
+class _TurnRecorder(spans.AnswerRecorder):
     """Records the events of one turn in its span."""
 
     def __init__(self, span: Span, request: ChatRequest, *, is_team: bool, content: bool) -> None:
@@ -234,7 +226,7 @@ class _TurnRecorder(AnswerRecorder):
             self.span.set_attribute(names.FILTERED, True)
         if self.content:
             reason = message.finished.reason if message.finished else None
-            self._messages.append(output_message(message.text, reason, author=message.agent))
+            self._messages.append(spans.output_message(message.text, reason, author=message.agent))
 
     def _record_degraded(self, thoughts: Iterable[events.Thought]) -> None:
         self._degraded |= {thought.degraded for thought in thoughts if thought.degraded}

@@ -31,17 +31,8 @@ from shared.triggers.reading_runs import parts
 from shared.turns.accept import RouteOptions, accept
 from shared.web.receiving import read_body
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
+from shared.wire import activity_reply as replies
 from shared.wire.activity import ACTIVITY, TEAMS, Account, Activity, Conversation, read_activity
-from shared.wire.activity_reply import (
-    OAUTH_CARD,
-    Reply,
-    addressed,
-    card_message,
-    consent_card,
-    thumb_of,
-    with_stream,
-    words,
-)
 from shared.wire.framing import one_line
 from shared.wire.protocol import Record
 from shared.wire.request_body import Body, JsonReader
@@ -92,7 +83,7 @@ async def take(request: Request) -> Response:
         asker = replace(asker_of(request, service, caller), accept_language=activity.locale)
         call = Call(request, service, asker, request.state.arrived, held)
         if asks:
-            _say(call, activity, card_message(sign_in_card(call, activity), OAUTH_CARD))
+            _say(call, activity, replies.card_message(sign_in_card(call, activity), replies.OAUTH_CARD))
         return await _react(call, activity)
 
 
@@ -138,7 +129,7 @@ async def welcome(call: Call, conversation: str) -> None:
         named = (await call.read(partial(JsonReader, _LARGEST, '{"locale": "de-DE"}'))).json.get("locale")
         locale = named if isinstance(named, str) else locale
     activity = Activity(type="message", conversation=Conversation(conversation), recipient=_BOT, locale=locale)
-    await _send(call, activity, {"type": "message", "text": words(activity, "welcome")})
+    await _send(call, activity, {"type": "message", "text": replies.words(activity, "welcome")})
 
 
 async def post(call: Call) -> Response:
@@ -166,17 +157,17 @@ async def _react(call: Call, activity: Activity) -> Response:
     match activity.type, activity.said.lower() or activity.name:
         case "message", "" if activity.value:
             return await _invoked(call, replace(activity, name="adaptiveCard/action"))
-        case "event", _ if thumb := thumb_of(activity):
+        case "event", _ if thumb := replies.thumb_of(activity):
             return await _invoked(call, replace(activity, name="message/submitAction", value=thumb))
         case "message", "/new":
             await _forget(call, activity)
-            return _say(call, activity, words(activity, "new"))
+            return _say(call, activity, replies.words(activity, "new"))
         case "message", "/help" | "/start":
-            return _say(call, activity, words(activity, "welcome"))
+            return _say(call, activity, replies.words(activity, "welcome"))
         case "message", said if (said or has_files) and activity.id:
             return await _answer(call, activity)
         case "conversationUpdate", _ if is_added:
-            return _say(call, activity, words(activity, "welcome"))
+            return _say(call, activity, replies.words(activity, "welcome"))
         case "invoke", _:
             return await _invoked(call, activity)
         case _:
@@ -222,7 +213,7 @@ async def _begun(call: Call, activity: Activity) -> Followed:
     admit(call.request, call.service, call.asker.budget_key)
     files = await files_of(activity, None if activity.is_polled else call.service.connector)
     if not activity.said:
-        activity = replace(activity, text=words(activity, "file"))
+        activity = replace(activity, text=replies.words(activity, "file"))
     body, options = Body(activity.asked, files), RouteOptions(team=activity.asks_team)
     accepted = accept(ACTIVITY, body, call.asker, call.settings, options)
     with suppress(SwitchboardError, TimeoutError):  # it is answered without its chat then
@@ -244,26 +235,26 @@ async def _begun(call: Call, activity: Activity) -> Followed:
 
 
 async def _said(call: Call, activity: Activity, followed: Followed) -> list[Record]:
-    reply = Reply(activity, call.settings.citation_links, followed.request.answer_id)
+    reply = replies.Reply(activity, call.settings.citation_links, followed.request.answer_id)
     async for event in followed.events():
         reply.add(event)
     return await asyncio.to_thread(_records, activity, reply, followed.request.answer_id)
 
 
-def _records(activity: Activity, reply: Reply, answer_id: str) -> list[Record]:
+def _records(activity: Activity, reply: replies.Reply, answer_id: str) -> list[Record]:
     """Return a whole answer. Its messages have its id, by which it can be judged."""
-    cards = [card_message(consent_card(activity, one)) for one in reply.calls]
+    cards = [replies.card_message(replies.consent_card(activity, one)) for one in reply.calls]
     return [message | {"id": answer_id} for message in reply.messages()] + cards
 
 
 def _whole(activity: Activity, records: list[Record]) -> Response:
-    return json_response({"activities": [addressed(activity, record) for record in records]})
+    return json_response({"activities": [replies.addressed(activity, record) for record in records]})
 
 
 async def _streamed(call: Call, activity: Activity, followed: Followed) -> AsyncGenerator[bytes]:
     """Yield an answer as server-sent events, each of which is an activity."""
     stream = followed.request.answer_id
-    reply = Reply(activity, call.settings.citation_links, stream)
+    reply = replies.Reply(activity, call.settings.citation_links, stream)
     number, shown, due = 0, "", 0.0
     now = asyncio.get_running_loop().time
     async for batch in followed.batches(KEEP_ALIVE_SECONDS):
@@ -273,13 +264,13 @@ async def _streamed(call: Call, activity: Activity, followed: Followed) -> Async
             yield b": keep-alive\n\n"
         if now() >= due and (text := reply.text) != shown:
             number, shown, due = number + 1, text, now() + _STREAM_PAUSE
-            yield _event(activity, with_stream({"type": "typing", "text": text}, "streaming", stream, number))
+            yield _event(activity, replies.with_stream({"type": "typing", "text": text}, "streaming", stream, number))
     for place, record in enumerate(await asyncio.to_thread(_records, activity, reply, stream)):
-        yield _event(activity, record if place else with_stream(record, "final", stream))
+        yield _event(activity, record if place else replies.with_stream(record, "final", stream))
 
 
 def _event(activity: Activity, record: Record) -> bytes:
-    return b"event: activity\ndata: %b\n\n" % one_line(addressed(activity, record))
+    return b"event: activity\ndata: %b\n\n" % one_line(replies.addressed(activity, record))
 
 
 def _say(call: Call, activity: Activity, said: str | Record) -> Response:
@@ -297,7 +288,7 @@ async def _send(call: Call, activity: Activity, record: Record) -> None:
         connector = DirectLine((await parts())[1].store, call.owner, activity.conversation.id)
     if connector:
         try:
-            await connector.send(addressed(activity, record))
+            await connector.send(replies.addressed(activity, record))
         except ServiceFault as exc:
             _log.warning("invocation %s: not sent: %s", call.invocation_id, exc.fault.reason.name)
 

@@ -12,13 +12,7 @@ from shared.events import Failed
 from shared.guard import SafetyEvent as Event
 from shared.guard.companion import analyse
 from shared.triggers.door import Call
-from shared.web.responses import (
-    FIRST_PIECE_TIMEOUT_SECONDS,
-    KEEP_ALIVE_SECONDS,
-    TurnResponse,
-    cancelled_on_disconnect,
-    json_response,
-)
+from shared.web import responses
 from shared.wire import rai_body as bodies
 from shared.wire.protocol import error_record
 from shared.wire.request_body import JsonReader
@@ -31,12 +25,12 @@ async def analyze_safety(call: Call) -> Response:
     """
     analysis = await _start_analysis(call)
     events: list[Event] = []
-    async with cancelled_on_disconnect(call.request, analysis):
+    async with responses.cancelled_on_disconnect(call.request, analysis):
         async for event in analysis.events():
             if isinstance(event, Failed):
                 raise event.error
             events.append(event)
-    return json_response(bodies.analysis_json(events))
+    return responses.json_response(bodies.analysis_json(events))
 
 
 async def analyze_safety_stream(call: Call) -> Response:
@@ -45,11 +39,11 @@ async def analyze_safety_stream(call: Call) -> Response:
     The events of the safety service as they arrive. A failure after the first event is sent as the last record.
     """
     analysis = await _start_analysis(call)
-    async with cancelled_on_disconnect(call.request, analysis):
-        failure = await analysis.settled(FIRST_PIECE_TIMEOUT_SECONDS)
+    async with responses.cancelled_on_disconnect(call.request, analysis):
+        failure = await analysis.settled(responses.FIRST_PIECE_TIMEOUT_SECONDS)
     if failure:
         raise failure.error
-    return TurnResponse(_lines(analysis), {"content-type": bodies.ANALYSIS_LINES.content_type}, analysis)
+    return responses.TurnResponse(_lines(analysis), {"content-type": bodies.ANALYSIS_LINES.content_type}, analysis)
 
 
 async def _start_analysis(call: Call) -> RunningTurn[Event]:
@@ -73,7 +67,7 @@ async def _start_analysis(call: Call) -> RunningTurn[Event]:
 
 async def _lines(analysis: RunningTurn[Event]) -> AsyncGenerator[bytes]:
     """Yield the events as JSON lines, one chunk of bytes per batch; a failure is the last line."""
-    async for batch in analysis.batches(KEEP_ALIVE_SECONDS):
+    async for batch in analysis.batches(responses.KEEP_ALIVE_SECONDS):
         records = [
             error_record(event.error, event.invocation_id) if isinstance(event, Failed) else bodies.event_json(event)
             for event in batch

@@ -23,7 +23,7 @@ TEAMS = "msteams"
 _TEAM = "/team"
 """What a question for the team of agents begins with."""
 LONGEST_ID = 1_000
-"""Characters of an id."""
+"""Characters of an id, or of a name."""
 
 
 class Account(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -163,12 +163,20 @@ def read_activity(body: Mapping[str, Json]) -> Activity:
         BadRequest: a key has a value that it cannot have, or the activity has no conversation.
     """
     try:
-        activity = msgspec.convert({key: value for key, value in body.items() if value is not None}, Activity)
+        activity = msgspec.convert(_without_nulls({**body}), Activity)
     except msgspec.ValidationError as invalid:
         raise BadRequest(f"The activity cannot be read: {invalid}.") from None
-    if not activity.conversation.id or max(map(len, (activity.conversation.id, activity.id))) > LONGEST_ID:
-        raise BadRequest("The activity cannot be read: conversation.id or id is missing or too long.")
+    own = (activity.conversation.id, activity.id, activity.locale)
+    people = (text or "" for one in (activity.sender, activity.recipient) for text in (one.id, one.name))
+    if not activity.conversation.id or max(map(len, (*own, *people))) > LONGEST_ID:  # each part of an answer has them
+        raise BadRequest("The activity cannot be read: conversation.id is missing, or an id or a name is too long.")
     return activity
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [*map(_without_nulls, value)] if isinstance(value, list) else value
 
 
 def _parse(body: Mapping[str, Json]) -> ChatRequest:

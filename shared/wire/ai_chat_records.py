@@ -10,16 +10,8 @@ from shared import events
 from shared.chat_types import ChatRequest
 from shared.core.fold import Answer, agent_answer
 from shared.errors import ContentFiltered
+from shared.wire import context as contexts
 from shared.wire.consent import in_words
-from shared.wire.context import (
-    agent_context,
-    answer_context,
-    filtered_context,
-    finished_context,
-    retrieved_context,
-    takes_plain_images,
-    usage_json,
-)
 from shared.wire.context_encoder import ContextEncoder, ErrorRecord
 from shared.wire.protocol import BETWEEN_MESSAGES, Record
 
@@ -27,10 +19,10 @@ from shared.wire.protocol import BETWEEN_MESSAGES, Record
 def answer_document(request: ChatRequest, answer: Answer, state: Record) -> Record:
     """A whole answer as `{message, context}` and the session state."""
     answer = in_words(request, answer)
-    context = answer_context(request, answer, plain_images=takes_plain_images(request))
+    context = contexts.answer_context(request, answer, plain_images=contexts.takes_plain_images(request))
     context |= _end(answer.completion, answer.finished)
     if answer.message and answer.message.total_usage:
-        context["total_usage"] = usage_json(answer.message.total_usage)
+        context["total_usage"] = contexts.usage_json(answer.message.total_usage)
     return {"message": {"role": "assistant", "content": answer.text}, "context": context, **state}
 
 
@@ -49,8 +41,8 @@ class AiChatEncoder(ContextEncoder):
             yield self._text(BETWEEN_MESSAGES)
         self._data_points = tuple(dict.fromkeys((*self._data_points, *event.data_points)))
         self._thoughts += event.thoughts
-        agent = agent_context(event)
-        sources = agent | retrieved_context(self._request, self._data_points, self._thoughts)
+        agent = contexts.agent_context(event)
+        sources = agent | contexts.retrieved_context(self._request, self._data_points, self._thoughts)
         yield self._sources(sources, has_state=not self._has_text)
         yield self._agents_text(event, agent_answer(event, self._turn), agent)
         self._has_text = True
@@ -82,7 +74,7 @@ class DeltaEncoder(AiChatEncoder):
 
     def _annotation(self, event: events.FilterAnnotation) -> Record:
         return self._context(
-            filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
+            contexts.filtered_context(answer=event.content_filter_results, offsets=event.content_filter_offsets)
         )
 
     def _agents_text(self, message: events.AgentMessage, part: Answer, agent: Record) -> Record:
@@ -92,10 +84,12 @@ class DeltaEncoder(AiChatEncoder):
         return self._context(_end(self._turn, finished))
 
     def _end_by_filter(self, error: ContentFiltered) -> Record:
-        return self._context({"finish_reason": error.code, **filtered_context(answer=error.results)})
+        return self._context({"finish_reason": error.code, **contexts.filtered_context(answer=error.results)})
 
 
 def _end(started: events.CompletionStarted, finished: events.Finished) -> Record:
     """The end of an answer, with the content filter's results."""
     prompt = started.prompt_filter_results or finished.prompt_filter_results
-    return finished_context(started.model, finished) | filtered_context(prompt, finished.content_filter_results)
+    return contexts.finished_context(started.model, finished) | contexts.filtered_context(
+        prompt, finished.content_filter_results
+    )

@@ -12,20 +12,9 @@ from urllib.parse import urlencode
 import msgspec
 from pydantic import FailFast, Field
 
+from shared import history
 from shared.chat_types import Json, Role
 from shared.errors import BadRequest, is_error_text
-from shared.history import (
-    MAX_LISTED,
-    NO_CONTEXT,
-    NO_TOOL_CALL,
-    UNTITLED,
-    Conversation,
-    ListPosition,
-    Mode,
-    Page,
-    StoredMessage,
-    new_id_elsewhere,
-)
 from shared.history.sharing import cited_in
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel, read_limit
@@ -80,7 +69,7 @@ class MessagesBody(BodyModel):
     pinned: bool | None = Field(default=None, description="Whether the chat is pinned; missing: as before.")
 
 
-def read_mode(value: str | None) -> Mode | None:
+def read_mode(value: str | None) -> history.Mode | None:
     """Read the `mode` parameter of a request; None: all modes.
 
     Raises:
@@ -89,12 +78,12 @@ def read_mode(value: str | None) -> Mode | None:
     if not value:
         return None
     try:
-        return Mode(value)
+        return history.Mode(value)
     except ValueError:
-        raise BadRequest(f"mode: should be {' or '.join(f"'{mode}'" for mode in Mode)}.") from None
+        raise BadRequest(f"mode: should be {' or '.join(f"'{mode}'" for mode in history.Mode)}.") from None
 
 
-class ListedPage(Page, frozen=True):
+class ListedPage(history.Page, frozen=True):
     """The page of the caller's chats that a request is for."""
 
     search: str = ""
@@ -102,7 +91,7 @@ class ListedPage(Page, frozen=True):
     shared: bool = False
     """Whether only chats that are shared are listed."""
 
-    def following(self, last: Conversation) -> str:
+    def following(self, last: history.Conversation) -> str:
         """Return the query of the next page.
 
         Args:
@@ -114,7 +103,7 @@ class ListedPage(Page, frozen=True):
         return urlencode({name: value for name, value in query.items() if value})
 
 
-def cursor_after(last: Conversation) -> str:
+def cursor_after(last: history.Conversation) -> str:
     """Make the text that says where the page after this chat begins; `read_page` reads it."""
     microseconds = (last.last_updated - _EPOCH) // timedelta(microseconds=1)
     return f"{microseconds}-{last.id}"
@@ -126,12 +115,12 @@ def read_page(query: Mapping[str, str]) -> ListedPage:
     Raises:
         BadRequest: a parameter is wrong; says what it accepts.
     """
-    limit = read_limit(query, MAX_LISTED)
+    limit = read_limit(query, history.MAX_LISTED)
     after = None
     if cursor := query.get("cursor"):
         if not (parts := _CURSOR.fullmatch(cursor)):
             raise BadRequest("cursor: should be as in the Link header of the page before.")
-        after = ListPosition(_EPOCH + timedelta(microseconds=int(parts[1])), parts[2])
+        after = history.ListPosition(_EPOCH + timedelta(microseconds=int(parts[1])), parts[2])
     search = query.get("search", "").strip()
     if len(search) > LONGEST_SEARCH:
         raise BadRequest(f"search: should have at most {LONGEST_SEARCH} characters.")
@@ -145,17 +134,21 @@ def _is_set(query: Mapping[str, str], name: str) -> bool:
     return bool(query.get(name))
 
 
-def parse_new_chat(body: Mapping[str, Json]) -> tuple[Mode, str, str | None]:
+def parse_new_chat(body: Mapping[str, Json]) -> tuple[history.Mode, str, str | None]:
     """Read the mode and the title of a new chat, and make its id if its front end is not ChatUI.
 
     Raises:
         BadRequest: a key is wrong; names each wrong key and its accepted values.
     """
     chat = NewChatBody.read(body)
-    return Mode(chat.mode), (chat.title or "").strip() or UNTITLED, new_id_elsewhere() if chat.elsewhere else None
+    return (
+        history.Mode(chat.mode),
+        (chat.title or "").strip() or history.UNTITLED,
+        history.new_id_elsewhere() if chat.elsewhere else None,
+    )
 
 
-def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMessage], str, bool | None]:
+def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[history.StoredMessage], str, bool | None]:
     """Read the messages to add or to update, the new title, and whether the chat is pinned; empty and None: as before.
 
     A message without a timestamp gets `now`.
@@ -170,7 +163,7 @@ def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[StoredMe
     return [_message(message, now) for message in update.messages], title, update.pinned
 
 
-def conversation_json(chat: Conversation) -> dict[str, Json]:
+def conversation_json(chat: history.Conversation) -> dict[str, Json]:
     """The JSON of a chat in a list."""
     return {
         "id": chat.id,
@@ -184,13 +177,15 @@ def conversation_json(chat: Conversation) -> dict[str, Json]:
     }
 
 
-def message_json(message: StoredMessage) -> dict[str, Any]:
+def message_json(message: history.StoredMessage) -> dict[str, Any]:
     """The JSON of a message, without the keys that have no value; its tool call and context are already encoded."""
     fields = {field.alias or name: getattr(message, name) for name, field in HistoryMessageBody.model_fields.items()}
-    return {key: value for key, value in fields.items() if value not in (None, NO_TOOL_CALL, NO_CONTEXT)}
+    return {
+        key: value for key, value in fields.items() if value not in (None, history.NO_TOOL_CALL, history.NO_CONTEXT)
+    }
 
 
-def shared_json(copy: Conversation, messages: Iterable[StoredMessage]) -> dict[str, Any]:
+def shared_json(copy: history.Conversation, messages: Iterable[history.StoredMessage]) -> dict[str, Any]:
     """The JSON of a shared chat."""
     shown = [
         {
@@ -206,20 +201,20 @@ def shared_json(copy: Conversation, messages: Iterable[StoredMessage]) -> dict[s
     return {"id": copy.id, "title": copy.title, "shared": _time(copy.last_updated), "messages": shown}
 
 
-def _message(message: HistoryMessageBody, now: datetime) -> StoredMessage:
+def _message(message: HistoryMessageBody, now: datetime) -> history.StoredMessage:
     # A client may show an error as an answer.
     is_error = message.role != "user" and is_error_text(message.content)
-    return StoredMessage(
+    return history.StoredMessage(
         id=message.id,
         role=Role(message.role),
         content=message.content,
         timestamp=_time(now) if message.timestamp is None else message.timestamp,
         agent_name=message.agent_name,
         agent_identifier=message.agent_identifier,
-        tool_call=NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
+        tool_call=history.NO_TOOL_CALL if message.tool_call is None else msgspec.Raw(encode_json(message.tool_call)),
         tool_call_id=message.tool_call_id,
         finish_reason=message.finish_reason or ("error" if is_error else None),
-        context=NO_CONTEXT if message.context is None else msgspec.Raw(encode_json(message.context)),
+        context=history.NO_CONTEXT if message.context is None else msgspec.Raw(encode_json(message.context)),
     )
 
 

@@ -1,11 +1,35 @@
 """What the bot says of an answer beside its text."""
 
+from typing import Any
+
+import pytest
+
+from shared.errors import BadRequest
 from shared.events import AgentMessage, DataPoint, Finished, Retrieved, TextDelta
-from shared.wire.activity import Activity
+from shared.wire.activity import Activity, read_activity
 from shared.wire.activity_reply import LONGEST_TEXT, Reply
 from tests.stand_ins.bot_service import citations_of, labels_of
 
 MARK = "*No source that was found supports this answer.*"
+
+
+SAID: dict[str, Any] = {"type": "message", "conversation": {"id": "c"}, "text": "What of glasses?"}
+
+
+@pytest.mark.parametrize("key", ["from", "recipient"])
+@pytest.mark.parametrize("long", ["id", "name"])
+def test_what_each_part_of_an_answer_repeats_is_short(key: str, long: str) -> None:
+    people: dict[str, Any] = {key: {long: "n" * 250_000}}
+    with pytest.raises(BadRequest, match="a name is too long"):
+        read_activity(SAID | people)
+
+
+def test_a_null_is_as_a_key_that_is_missing_wherever_it_stands() -> None:
+    html = {"contentType": "text/html", "content": "<p>Hi</p>", "contentUrl": None, "name": None}
+    people = {"from": {"id": "u", "aadObjectId": None}, "recipient": {"id": None}}
+    nulls: dict[str, Any] = {**people, "attachments": [html], "locale": None}
+    read = read_activity(SAID | nulls)
+    assert (read.said, read.sender.id, read.recipient.id) == ("What of glasses?", "u", "")
 
 
 def test_an_answer_that_no_source_supports_is_marked_in_the_end() -> None:
