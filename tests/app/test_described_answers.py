@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import aiohttp
-import jsonschema_rs
 import pytest
 
 from shared.chat_types import Json
@@ -14,7 +13,7 @@ from shared.wire.framing import Framing
 from shared.wire.table import PROTOCOLS
 from tests.app.conftest import hosted
 from tests.description.documents import OPENAPI
-from tests.description.schemas import closed_schema
+from tests.description.schemas import differences
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -37,9 +36,7 @@ WITH_WHOLE_ANSWERS = [name for name, protocol in PROTOCOLS.items() if protocol.a
 
 def problems(response: dict[str, Any], media_type: str, sent: Any, key: str = "schema") -> list[str]:
     """What is wrong with a body or a record, by a response object of the document."""
-    schema = closed_schema({**response["content"][media_type][key], "components": OPENAPI["components"]})
-    validator = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
-    return [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(sent)]
+    return differences(response["content"][media_type][key], sent)
 
 
 def responses(path: str) -> dict[str, Any]:

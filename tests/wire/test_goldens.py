@@ -9,7 +9,6 @@ from copy import replace
 from pathlib import Path
 from typing import Any, cast
 
-import jsonschema_rs
 import msgspec
 import pytest
 
@@ -21,28 +20,18 @@ from shared.wire.ai_chat_2024_01_28 import AI_CHAT_2024_01_28
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
-from tests.description.documents import OPENAPI
-from tests.description.schemas import closed
+from tests.description.schemas import differences
 from tests.wire.scenarios import RETRIEVED, SCENARIOS, TEAM_SCENARIOS
 from tools.description.protocols import SHAPES
-from tools.description.schemas import prefix_of
+from tools.description.schemas import prefix_of, ref
 
 GOLDENS = Path(__file__).parent / "goldens"
 ALL_SCENARIOS = SCENARIOS | TEAM_SCENARIOS
-SCHEMAS = closed(OPENAPI["components"]["schemas"])
 REQUEST = ChatRequest(
     (Message(Role.USER, "What does it pay?"),),
     chat=ChatState({"n": 1.0, "s": None}, has_session_state=True),
     invocation_id="id-1",
 )
-
-
-def problems(schema: str, value: Any) -> list[str]:
-    """Where a JSON value differs from a schema of the OpenAPI document; a key that the schema lacks is one."""
-    validator = jsonschema_rs.Draft202012Validator(
-        {"$ref": f"#/components/schemas/{schema}", "components": {"schemas": SCHEMAS}}, validate_formats=True
-    )
-    return [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(value)]
 
 
 def records_of(stream: bytes) -> list[Any]:
@@ -106,9 +95,9 @@ def test_the_bytes_are_of_the_types_that_the_openapi_document_is_made_of(name: s
         document = golden.with_suffix(".json").read_bytes()
         failed = document.startswith(b'{"error":')
         schema = SHAPES[protocol.name].error.__name__ if failed else f"{kind}Answer"
-        assert not problems(schema, msgspec.json.decode(document))
+        assert not differences(ref(schema), msgspec.json.decode(document))
     for record in records_of(golden.with_suffix(".jsonl").read_bytes()):
-        assert not problems(f"{kind}Record", record)
+        assert not differences(ref(f"{kind}Record"), record)
 
 
 def test_the_thoughts_that_the_web_component_puts_into_its_page_are_escaped() -> None:
