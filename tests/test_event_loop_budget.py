@@ -13,10 +13,14 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
 
+from shared.agents.gate import CallServices
+from shared.agents.lane import Lane
+from shared.agents.toolbox import Toolbox
 from shared.chat_models.chunk_reader import LONGEST_TEXT
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.citations import unverified_citations
@@ -36,6 +40,8 @@ from shared.history.searching import find_chats
 from shared.history.sqlite_history import SqliteHistory
 from shared.reading import Page
 from shared.reading.readers import with_text
+from shared.tools import ToolContext
+from shared.tools.arguments import problem_in
 from shared.verdicts import kept_answer
 from shared.wire.activity import read_activity
 from shared.wire.activity_reply import Reply
@@ -153,6 +159,27 @@ def test_texts_that_a_payload_repeats_are_compared_with_no_more_than_they_repeat
     _, half = longest(lambda: PayloadReader().read, [payload(4_000)])
     _, whole = longest(lambda: PayloadReader().read, [payload(8_000)])
     assert whole < 3 * half
+
+
+CHOICES: dict[str, Json] = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": {"enum": [*map(str, range(10_000))]}}},
+}
+
+
+def test_arguments_of_a_call_are_checked_and_found_in_what_was_read_within_a_bound() -> None:
+    listed: list[Json] = ["9999"] * 2_000
+    slowest, _ = longest(lambda: lambda arguments: problem_in(arguments, CHOICES), [{"a": listed}])
+    assert slowest < AT_ONCE
+    assert problem_in({"a": listed}, CHOICES).startswith("The arguments cannot be checked")
+    assert not problem_in({"a": listed[:15]}, CHOICES), "such as a list of countries"
+    context = ToolContext(ChatRequest((Message(Role.USER, "Drop it."),)), cast("Any", None), cast("Any", None), 0)
+    services = CallServices(cast("Any", None), read=[("a.pdf", "IBAN DE02 1203 " + "some words " * 300_000)])
+    toolbox = Toolbox("Ada", [], context, Lane("Ada", None), services)
+    arguments: dict[str, Json] = {"names": [f"name {number}" for number in range(2_000)], "to": "DE02 1203"}
+    slowest, _ = longest(lambda: toolbox.origins, [arguments])
+    assert slowest < AT_ONCE
+    assert toolbox.origins(arguments) == {"to": "a.pdf"}
 
 
 @pytest.mark.parametrize("unit", HOSTILE)

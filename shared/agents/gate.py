@@ -169,6 +169,8 @@ class Gate:
         if tool.server and self._services.clear:
             await self._services.clear(f"{tool.title} {kept.arguments}")
         if tool.server and self._services.meter and (refusal := _refused(self._services.meter)):
+            if book:  # the turn may run again when there is room, and the user has been told that this did not run
+                await book.put(place, replace(kept, state="not_run", result=refusal))
             return await self._told(kept, refusal, "failed")
         if book and (tool.needs_consent or not tool.is_repeatable):
             kept = replace(kept, state="executing")

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import agent_framework as af
@@ -21,6 +22,8 @@ from shared.tools.table import TOOLS
 
 _SHORTEST_TOLD = 4
 """Characters of a value of which is told where it comes from; shorter ones are in any text."""
+_MOST_COMPARED = 30_000_000
+"""Characters that the values of a call are compared with, each value for itself; of an argument at least one is."""
 _call_id = ContextVar[str]("call_id")
 """Id of the call that a function runs for, which the framework gives to no function."""
 
@@ -134,9 +137,11 @@ class Toolbox:
         said = "\n".join(message.content for message in request.messages if message.role is Role.USER).casefold()
         files = [(file.name, file.text) for message in request.messages for file in message.files]
         texts = [(name, text.casefold()) for name, text in (*self._read, *files)]
+        size = len(said) + sum(len(text) for _, text in texts)
+        most = max(_MOST_COMPARED // max(size * len(arguments), 1), 1)
         found: dict[str, str] = {}
         for key, argument in arguments.items():
-            for value in map(str.casefold, _values(argument)):
+            for value in islice(dict.fromkeys(map(str.casefold, _values(argument))), most):
                 if len(value) >= _SHORTEST_TOLD and value not in said:
                     found |= dict[str, str]([(key, name) for name, text in texts if value in text][:1])
         return found

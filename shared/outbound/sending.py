@@ -5,7 +5,7 @@ error of ours: a fault is told by its reason.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
@@ -42,6 +42,8 @@ class Connections:
             ServiceFault: there is no answer, or it breaks off while it is read; says whether the request may have
                 arrived.
         """
+        if not all(value.isprintable() for value in headers.values()):  # some come from a server or its document
+            raise ServiceFault(Fault(Reason.NOT_ACCEPTED))
         if self._http is None:
             self._http = aiohttp.ClientSession(
                 headers={"Accept-Encoding": "identity", "User-Agent": "switchboard"},
@@ -82,7 +84,8 @@ def _redirect(response: aiohttp.ClientResponse, url: str) -> str | None:
     """
     if not 300 <= response.status < 400:
         return None
-    onward = urljoin(str(response.url), response.headers.get("Location", ""))
-    if response.status not in _REPEATED or urlsplit(onward)[:2] != urlsplit(url)[:2]:
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))
-    return onward
+    with suppress(ValueError):  # it is no URL
+        onward = urljoin(str(response.url), response.headers.get("Location", ""))
+        if response.status in _REPEATED and urlsplit(onward)[:2] == urlsplit(url)[:2]:
+            return onward
+    raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, response.status))

@@ -14,6 +14,8 @@ _DEEPEST = 32
 """Levels of values, and of schemas behind references."""
 _MOST_STEPS = 10_000
 """Schemas that one check looks at."""
+_CHOICES_A_STEP = 20
+"""Values of an `enum` that take as long to compare as a schema takes."""
 _LONGEST_SHOWN = 200
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -88,7 +90,8 @@ class _Check:
 
     def problems(self, value: Json, schema: Json, place: str, depth: int) -> Iterator[str]:
         """Yield what is wrong with a value."""
-        self._steps += 1
+        choices = schema.get("enum") if isinstance(schema, dict) else None
+        self._steps += 1 + (len(choices) // _CHOICES_A_STEP if isinstance(choices, list) else 0)
         if depth > _DEEPEST or self._steps > _MOST_STEPS:
             raise RecursionError
         if schema is False:

@@ -163,8 +163,8 @@ class McpTransport:
             **credentials.headers,
         }
         async with self._connections.send("POST", self._url, headers, [*credentials.query.items()], body) as response:
-            if session is not None and (named := response.headers.get("mcp-session-id")):
-                session.id = named
+            if session and not session.version:  # later ones may be other callers' answers in a session that all share
+                session.id = response.headers.get("mcp-session-id", "")
             yield response
 
     async def _messages(

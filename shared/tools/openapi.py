@@ -43,6 +43,8 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _PATH = re.compile(r"/(?!/)[^\s\\?#\x00-\x20\x7f]*")
 _LARGEST_OPERATION = 100_000
 """Bytes of an operation as JSON."""
+_LONGEST_NAMED = 100
+"""Characters of a name of the document's that the log gets, on one line."""
 _BODY = "body"
 _JSON = "application/json"
 
@@ -208,10 +210,10 @@ def operation_of(document: Mapping[str, Json], name: str, without: str | None = 
     parameters, properties, required = list[_Parameter](), dict[str, Json](), list[Json]()
     for one in _all_parameters(reader, item, operation):
         parameter, schema = _parameter(one)
-        if parameter is None or (without and parameter.name.lower() == without.lower()):
+        if parameter is None or (without and _plain(parameter.name) == _plain(without)):
             continue
         if parameter.name in properties or parameter.name == _BODY:
-            raise CannotUse(f"two of its parameters are called {parameter.name}")
+            raise CannotUse(f"two of its parameters are called {parameter.name[:_LONGEST_NAMED]!r}")
         parameters.append(parameter)
         if parameter.constant is None:
             properties[parameter.name] = schema
@@ -294,10 +296,10 @@ def _parameter(told: dict[str, Json]) -> tuple[_Parameter | None, Json]:
     is_ours = place in _PLACES and not (place == "header" and _is_not_theirs(name))
     if not is_ours or not isinstance(schema, dict):
         if told.get("required") is True and place != "header":
-            raise CannotUse(f"its parameter {name} is in a place or a form that is not supported")
+            raise CannotUse(f"its parameter {name[:_LONGEST_NAMED]!r} is in a place or a form that is not supported")
         return None, None
     if schema.get("type") == "object" or told.get("style", "form") not in ("form", "simple"):
-        raise CannotUse(f"its parameter {name} has a form that is not supported")
+        raise CannotUse(f"its parameter {name[:_LONGEST_NAMED]!r} has a form that is not supported")
     choices = schema.get("enum")
     only = choices[0] if isinstance(choices, list) and len(choices) == 1 else schema.get("const")
     is_joined = place != "query" or told.get("explode") is False
@@ -305,9 +307,14 @@ def _parameter(told: dict[str, Json]) -> tuple[_Parameter | None, Json]:
     return _Parameter(name, place, only, is_joined), described
 
 
+def _plain(name: str) -> str:
+    """Return a name of a parameter as servers may compare it: some take `_` for `-`."""
+    return name.lower().replace("_", "-")
+
+
 def _is_not_theirs(header: str) -> bool:
-    """Whether no parameter may set a header. Servers may take `_` for `-`."""
-    name = header.lower().replace("_", "-")
+    """Whether no parameter may set a header."""
+    name = _plain(header)
     return name in _NOT_OURS or bool(_NOT_THEIRS.fullmatch(name)) or not _HEADER_NAME.fullmatch(header)
 
 

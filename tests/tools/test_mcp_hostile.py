@@ -192,7 +192,11 @@ async def test_a_redirect_to_another_host_is_not_followed_and_one_to_a_slash_is(
                 return result(message, {"content": [{"type": "text", "text": "done"}]})
             return web.Response(status=307, headers={"Location": "/mcp/"})
 
-        assert (await called(mcp, away)).text == f"{NO_ANSWER} {UNKNOWN}"
+        async def nowhere(_: web.Request, __: dict[str, Any]) -> web.Response:
+            return web.Response(status=307, headers={"Location": "http://["})
+
+        for redirect in (away, nowhere):
+            assert (await called(mcp, redirect)).text == f"{NO_ANSWER} {UNKNOWN}"
         assert await called(mcp, slash) == ToolResult("done")
         assert not other.sent
 
@@ -309,6 +313,31 @@ async def test_a_session_that_is_never_there_is_begun_twice_and_no_more() -> Non
         server.forgets = True
         assert (await call(drop, context("turn-2"))).text == f"{NO_ANSWER} {UNKNOWN}"
     assert server.begun == 3
+
+
+async def test_a_session_that_is_named_after_it_has_begun_is_not_shared_with_others() -> None:
+    class NamesLate(OlderMcp):
+        async def answer(self, request: web.Request) -> web.StreamResponse:
+            message = self.sent[-1].json
+            if request.headers.get("mcp-protocol-version") == "2026-07-28":
+                return web.Response(status=400)
+            if message["method"] in ("initialize", "notifications/initialized"):
+                response = await super().answer(request)
+                response.headers.pop("Mcp-Session-Id", None)
+                return response
+            if message["method"] == "tools/list":
+                return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": [LOOK, DROP]}})
+            return web.json_response(
+                {"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}},
+                headers={"Mcp-Session-Id": "of-the-first"},
+            )
+
+    async with NamesLate() as server, tool_servers(definition(f"{server.endpoint}/mcp")) as servers:
+        server.sessions[""] = 1
+        drop = (await tools_of(servers))["crm.drop"]
+        for turn in ("turn-1", "turn-2"):
+            await call(drop, context(turn))
+    assert not [sent for sent in server.sent if "mcp-session-id" in sent.headers]
 
 
 async def test_a_question_in_an_open_answer_is_refused_and_the_answer_goes_on() -> None:

@@ -350,3 +350,31 @@ async def test_a_document_that_would_end_or_hold_the_app_ends_its_reader(
 ) -> None:
     async with tool_servers(tickets(api, tmp_path, text)) as servers:
         assert bool(await tools_of(servers, "tickets.*")) == offered
+
+
+async def test_a_document_puts_no_line_into_a_request_or_the_log(
+    api: Api, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind = json.dumps("application/x\r\nX-Evil: 1+json")
+    name = json.dumps("a\nERROR all is lost" + 1_000 * "x")
+    cookie = f"parameters: [{{name: {name}, in: cookie, required: true, schema: {{type: string}}}}]"
+    text = DOCUMENT.replace("application/json", kind).replace(
+        "operationId: upload", f"operationId: upload\n      {cookie}"
+    )
+    async with tool_servers(tickets(api, tmp_path, text)) as servers:
+        tools = await tools_of(servers, "tickets.*")
+        refused = await call(tools["tickets.create"], body={"title": "x", "lines": []})
+    assert (refused.text, refused.is_error) == ("Error: The server of tickets does not accept what it was sent.", True)
+    assert not api.sent
+    [logged] = [record.message for record in caplog.records if "upload cannot be used" in record.message]
+    assert "\n" not in logged
+    assert len(logged) < 300
+
+
+async def test_a_model_fills_no_parameter_that_servers_may_take_for_the_apps_key(api: Api, tmp_path: Path) -> None:
+    text = DOCUMENT.replace("X-Trace", "x_api_key")
+    more: Any = {"auth": {"key": "TICKETS_KEY", "header": "X-Api-Key"}}
+    async with tool_servers(tickets(api, tmp_path, text, **more), keys={"TICKETS_KEY": "secret"}) as servers:
+        schema = (await tools_of(servers, "tickets.*"))["tickets.read"].definition.parameters
+    assert isinstance(schema["properties"], dict)
+    assert [*schema["properties"]] == ["id", "fields", "tags"]
