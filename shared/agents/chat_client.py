@@ -151,7 +151,7 @@ class AgentChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             place=gate.next_round(),
             messages=self._prompt(messages, options.get("instructions")),
             sources=self.calls.toolbox.passages,
-            rarities=self.calls.toolbox.rarities,
+            rarities=dict(self.calls.toolbox.rarities),
             foreign=self.calls.toolbox.foreign,
             tools=self._tools(options),
         )

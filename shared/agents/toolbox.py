@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import agent_framework as af
@@ -79,7 +79,8 @@ class Toolbox:
         self._lane = lane
         self._read = services.read
         self._passages: dict[str, Passage] = {}
-        self._rarities: dict[str, float] = {}
+        self.rarities: dict[str, float] = {}
+        """Inverse document frequencies of the words that were searched for in this turn, as in `SearchResult`."""
         self._calls: list[_Call] = []
 
     @property
@@ -95,11 +96,6 @@ class Toolbox:
     def passages(self) -> tuple[Passage, ...]:
         """All passages that were found in this turn, each once."""
         return tuple(self._passages.values())
-
-    @property
-    def rarities(self) -> dict[str, float]:
-        """Inverse document frequencies of the words that were searched for in this turn, as in `SearchResult`."""
-        return dict(self._rarities)
 
     @property
     def foreign(self) -> str | None:
@@ -124,7 +120,9 @@ class Toolbox:
     @property
     def thoughts(self) -> tuple[Thought, ...]:
         """Thoughts that describe the calls for this message."""
-        return tuple(thought for call in self._calls if call.result for thought in _thoughts(call, call.result))
+        ended = ((call, call.result) for call in self._calls if call.result)
+        named = (result.thoughts or (Thought(f"Tool: {call.tool.title}", call.input),) for call, result in ended)
+        return tuple(chain.from_iterable(named))
 
     def origins(self, arguments: Mapping[str, Json]) -> dict[str, str]:
         """Tell where a call's arguments come from: a person who agrees sees what a document or a tool has put in.
@@ -190,7 +188,7 @@ class Toolbox:
         except WrongArguments as wrong:
             self._calls.remove(call)
             return f"Error: {wrong}"
-        self._rarities |= call.result.rarities
+        self.rarities |= call.result.rarities
         self._passages.update({passage.id: passage for passage in call.result.passages})
         self._read += [(passage.sourcepage, passage.whole) for passage in call.result.passages]
         if tool.server:
@@ -219,10 +217,6 @@ class _ToolFunction(af.FunctionTool):
     async def invoke(self, *, tool_call_id: str | None = None, **options: Any) -> Any:  # noqa: ANN401 (as the base class)
         _call_id.set(tool_call_id or "")
         return await super().invoke(tool_call_id=tool_call_id, **options)
-
-
-def _thoughts(call: _Call, result: ToolResult) -> tuple[Thought, ...]:
-    return result.thoughts or (Thought(f"Tool: {call.tool.title}", call.input),)
 
 
 def cause_of(error: Exception) -> Exception:

@@ -25,6 +25,7 @@ from shared.errors import SwitchboardError
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.page_images import PageImages
 from shared.ingestion.passages import MAX_PASSAGES, passages_of
+from shared.outbound.asking import all_answers
 from shared.reading import UnreadableError
 from shared.reading.readers import OLD_FORMATS, SCAN_SUFFIXES, TextRecognition, read_document, readable_suffixes
 from shared.reading.sandbox import Sandbox, sandbox_for_documents
@@ -265,24 +266,15 @@ def _suffix(name: str) -> str:
 
 
 async def _embed(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
-    """Compute one vector for each text, in order. After the first error the other calls are cancelled."""
+    """Compute one vector for each text, in order."""
     slots = asyncio.Semaphore(_EMBEDDING_CALLS)
 
     async def embed(batch: Sequence[str]) -> list[list[float]]:
         async with slots:
             return await embedder.embed(batch)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            calls = [group.create_task(embed(batch)) for batch in batched(texts, _EMBEDDING_BATCH, strict=False)]
-    except* SwitchboardError as faults:
-        raise _first(faults) from None
-    return list(chain.from_iterable(call.result() for call in calls))
-
-
-def _first(faults: ExceptionGroup[SwitchboardError]) -> SwitchboardError:
-    first = faults.exceptions[0]
-    return _first(first) if isinstance(first, ExceptionGroup) else first
+    vectors = await all_answers(embed(batch) for batch in batched(texts, _EMBEDDING_BATCH, strict=False))
+    return list(chain.from_iterable(vectors))
 
 
 def _hash(text: str, dependencies: Sequence[str]) -> str:

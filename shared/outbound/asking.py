@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from random import SystemRandom
+from typing import Any
 
 import msgspec
 
@@ -119,6 +120,16 @@ async def with_retries[Answer](
             sdk.log.info("%s; trying again in %.1f s", described(exc, fault, service), wait)
         await asyncio.sleep(wait)
         attempt += 1
+
+
+async def all_answers[Answer](calls: Iterable[Coroutine[Any, Any, Answer]]) -> list[Answer]:
+    """Wait for the answers of calls that are made at the same time. After the first error the others are cancelled."""
+    tasks = [asyncio.ensure_future(call) for call in calls]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def described(exc: Exception, fault: Fault, service: str, invocation_id: str | None = None) -> str:

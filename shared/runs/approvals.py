@@ -18,9 +18,9 @@ from shared.chat_types import Decision
 from shared.errors import BadRequest, Decided, NotFound
 from shared.events import ChatEvent, ConsentAsked
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.claim import enter_going, going_name, read_state
+from shared.runs.claim import enter_going, going_name, read_state, read_version
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.kept_tools import change_call, codes_of, read_call, tools_of
+from shared.runs.kept_tools import calls_of, change_call, codes_of, read_call
 from shared.runs.live import is_paused
 from shared.runs.records import State, decode, is_run_id
 from shared.tools.calls import CallState, KeptCall
@@ -65,6 +65,8 @@ class Approval:
 
     call: KeptCall
     """The call."""
+    name: str
+    """Name of the call's object."""
     run_id: str
     """The run that waits for it."""
     asker: str
@@ -97,8 +99,7 @@ async def open_approvals(
 
 async def asked_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
     """Return the calls of a run that a person decides or has decided about, and that have not run, by their objects."""
-    names = [name async for name in store.names(tools_of(run_id))]
-    found = {name: read_call(stored.data) for name in names if (stored := await store.read(name))}
+    found = await calls_of(store, run_id)
     return {name: call for name, call in found.items() if call.approval_id and call.state in _NOT_RUN}
 
 
@@ -113,7 +114,16 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
     Raises:
         NotFound: there is none of this id, or it may not be read.
     """
-    return (await _find(store, approval_id, decider))[0]
+    entry = await store.read(f"approvals/{approval_id}") if is_run_id(approval_id) else None
+    pointer = decode(entry.data, _Pointer) if entry else None
+    is_own = pointer is not None and pointer.owner == decider.owner
+    if pointer and (is_own or decider.is_approver):
+        state, stored = await read_state(store, pointer.run_id), await store.read(pointer.name)
+        if stored and state and state.is_readable(time.time()):
+            call = _with_time(read_call(stored.data))  # `free_if_decided` writes that it has run out
+            if call.approval_id == approval_id:
+                return Approval(call, pointer.name, pointer.run_id, pointer.asker, is_own)
+    raise no_such_approval()
 
 
 async def list_approvals(
@@ -165,7 +175,7 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
         NotFound: there is no approval of this id, or it may not be decided.
         Decided: it was decided otherwise, or cannot be decided any more.
     """
-    approval, name = await _find(store, approval_id, decider)
+    approval = await find_approval(store, approval_id, decider)
     if approval.call.state == "open":  # first, so that the run goes on if this process ends after the decision
         await enter_going(store, approval.run_id)
 
@@ -180,7 +190,7 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
             raise Decided(f"This call was {'refused' if decision.approved else 'approved'} before.")
         return None
 
-    call = await change_call(store, name, decided)
+    call = await change_call(store, approval.name, decided)
     if call is None:
         raise no_such_approval()
     return replace(approval, call=call)
@@ -193,9 +203,8 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
     the next event on is shown only what is new.
     """
     while True:
-        found = await store.read(f"{run_id}/state")
-        state = decode(found.data, State) if found else None
-        if found is None or state is None or not state.waits or state.stopped or state.deleted:
+        state, etag = await read_version(store, run_id)
+        if state is None or not state.waits or state.stopped or state.deleted:
             return state
         if not await _is_decided(store, state):
             return state
@@ -203,11 +212,10 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
         await write_first_piece(
             store, run_id, state.journal + 1, shown_before(await read_journal(store, run_id, state.journal))
         )
-        free = msgspec.structs.replace(
-            state, waits=(), journal=state.journal + 1, runner="", runs=0, started=0, beat=time.time(), decided=True
-        )
+        again = {"waits": (), "journal": state.journal + 1, "runner": "", "runs": 0, "started": 0, "decided": True}
+        free = replace(state, beat=time.time(), **again)
         with suppress(Conflict):
-            await store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
+            await store.write(f"{run_id}/state", msgspec.json.encode(free), etag)
             return free
 
 
@@ -247,20 +255,6 @@ async def _is_decided(store: ObjectStore, state: State) -> bool:
         elif call:
             await _close(store, _open_name(state.owner, call))
     return is_decided
-
-
-async def _find(store: ObjectStore, approval_id: str, decider: Decider) -> tuple[Approval, str]:
-    """Return an approval, and the name of its call's object."""
-    entry = await store.read(f"approvals/{approval_id}") if is_run_id(approval_id) else None
-    pointer = decode(entry.data, _Pointer) if entry else None
-    is_own = pointer is not None and pointer.owner == decider.owner
-    if pointer and (is_own or decider.is_approver):
-        state, stored = await read_state(store, pointer.run_id), await store.read(pointer.name)
-        if stored and state and state.is_readable(time.time()):
-            call = _with_time(read_call(stored.data))  # `free_if_decided` writes that it has run out
-            if call.approval_id == approval_id:
-                return Approval(call, pointer.run_id, pointer.asker, is_own), pointer.name
-    raise no_such_approval()
 
 
 def _with_time(call: KeptCall) -> KeptCall:

@@ -17,15 +17,6 @@ _NAMES_TOGETHER, _LISTED_TOGETHER = 1000, 100
 """Names, and blobs with their times, of one answer to a list. Either takes 20 to 35 ms on the event loop."""
 
 
-def _client_options() -> dict[str, Any]:
-    """Timeouts in seconds, and retries: a heartbeat that takes longer comes too late."""
-    return {
-        "connection_timeout": 5,
-        "read_timeout": 10,
-        "retry_policy": LinearRetry(backoff=0, random_jitter_range=1, retry_total=2),
-    }
-
-
 def open_container(settings: Settings, name: str) -> ContainerClient:
     """Open a container of the app's own storage account.
 
@@ -34,7 +25,11 @@ def open_container(settings: Settings, name: str) -> ContainerClient:
     """
     connection = settings.azure_web_jobs_storage
     address = None if connection else settings.azure_web_jobs_storage_blobs
-    return open_client(ContainerClient, connection, address, name, **_client_options())
+    # Few retries: a heartbeat that takes longer comes too late.
+    retries = LinearRetry(backoff=0, random_jitter_range=1, retry_total=2)
+    return open_client(
+        ContainerClient, connection, address, name, connection_timeout=5, read_timeout=10, retry_policy=retries
+    )
 
 
 class BlobObjects:

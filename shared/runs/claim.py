@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import replace
-from enum import Enum
 from secrets import token_hex
 
 import msgspec
@@ -22,21 +21,6 @@ from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
 _log = logging.getLogger("switchboard.run")
-
-
-class RunEnd(Enum):
-    """How a call of `run` ended."""
-
-    DONE = "done"
-    """The run has a result."""
-    HELD = "held"
-    """Another runner works on it, or did until it died."""
-    GONE = "gone"
-    """There is no such run any more, or another runner took it over."""
-    FAILED = "failed"
-    """It failed in a way that the next try may mend."""
-    WAITING = "waiting"
-    """A person has to decide about its calls."""
 
 
 class Claim:
@@ -78,13 +62,13 @@ class Claim:
 
     async def begin_journal(self) -> int:
         """Let another journal count from now on; return its number."""
-        self.state = msgspec.structs.replace(self.state, journal=self.state.journal + 1)
+        self.state = replace(self.state, journal=self.state.journal + 1)
         await self._renew()
         return self.state.journal
 
     async def _renew(self) -> None:
         while not self.is_lost:
-            beaten = msgspec.structs.replace(self.state, beat=time.time())
+            beaten = replace(self.state, beat=time.time())
             try:
                 self._etag = await self._store.write(f"{self.run_id}/state", msgspec.json.encode(beaten), self._etag)
             except Conflict:
@@ -95,25 +79,23 @@ class Claim:
 
     async def _look_again(self) -> None:
         """See what somebody else has written: the end of this claim, a wish to stop, or that the run seemed stale."""
-        found = await self._store.read(f"{self.run_id}/state")
-        state = decode(found.data, State) if found else None
-        if found is None or state is None or state.deleted or state.runner not in ("", self.state.runner):
+        state, etag = await read_version(self._store, self.run_id)
+        if state is None or state.deleted or state.runner not in ("", self.state.runner):
             self.is_lost = True
         else:
-            self._etag = found.etag
+            self._etag = etag
         if state:
             if state.followed:
                 self.followed.set()
-            self.state = msgspec.structs.replace(
-                self.state, followed=state.followed, stopped=state.stopped, deleted=state.deleted
-            )
+            self.state = replace(self.state, followed=state.followed, stopped=state.stopped, deleted=state.deleted)
 
-    async def end(self, result: Result) -> RunEnd:
+    async def end(self, result: Result) -> None:
         """Write the result, unless the claim is lost or a result is there already."""
         if time.monotonic() - self._renewed > 2 * HEARTBEAT_SECONDS:  # else nobody can have taken it over
             await self._renew()
         if self.is_lost:
-            return await self.leave()
+            await self.leave()
+            return
         with suppress(Conflict):
             if result.status >= 500:
                 await self._store.write(failed_name(self.run_id), b"", NEW)
@@ -121,18 +103,16 @@ class Claim:
             await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
-            return await self.leave()
+            await self.leave()
+            return
         await settle(self._store, self.run_id, state)
         _log.info("run %s: ended with %d, time %d", label(self.run_id), result.status, self.state.runs)
-        return RunEnd.DONE
 
     async def wait(self, calls: Mapping[str, KeptCall]) -> bool:
         """Let the run wait for calls, by their objects; return whether it does: it may be lost or stopped meanwhile."""
         until = min(call.expires for call in calls.values())
         while not (self.is_lost or self.state.stopped or self.state.deleted):
-            paused = msgspec.structs.replace(
-                self.state, runner="", beat=time.time(), waits=tuple(calls), waits_until=until
-            )
+            paused = replace(self.state, runner="", beat=time.time(), waits=tuple(calls), waits_until=until)
             try:
                 self._etag = await self._store.write(f"{self.run_id}/state", msgspec.json.encode(paused), self._etag)
             except Conflict:
@@ -147,56 +127,45 @@ class Claim:
 
         The run does not count: many short faults of the store must not end one, as runs that end their process do.
         """
-        free = msgspec.structs.replace(self.state, runner="", beat=0, runs=self.state.runs - 1)
+        free = replace(self.state, runner="", beat=0, runs=self.state.runs - 1)
         with suppress(Conflict, SwitchboardError):
             await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
 
-    async def leave_to_next_try(self) -> RunEnd:
+    async def leave_to_next_try(self) -> None:
         """Let the next try of the same request have the run from its beginning, with what is kept of finished calls."""
-        free = msgspec.structs.replace(
-            self.state, runner="", beat=time.time(), runs=0, started=0, journal=self.state.journal + 1
-        )
+        again = {"runner": "", "runs": 0, "started": 0, "journal": self.state.journal + 1}
+        free = replace(self.state, beat=time.time(), **again)
         with suppress(Conflict):
             await self._store.write(f"{self.run_id}/state", msgspec.json.encode(free), self._etag)
         _log.info("run %s: left to the next try", label(self.run_id))
-        return RunEnd.FAILED
 
-    async def leave(self) -> RunEnd:
+    async def leave(self) -> None:
         """Leave the run to who has it now; of a deleted one, delete what this runner may have written since."""
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
             await purge(self._store, self.run_id, state=False)
         _log.info("run %s: left, time %d", label(self.run_id), self.state.runs)
-        return RunEnd.GONE
 
 
-async def claim_run(run_id: str, store: ObjectStore) -> Claim | RunEnd:
-    """Claim a run, unless it has ended, or another runner that is alive has it."""
-    found = await store.read(f"{run_id}/state")
-    state = decode(found.data, State) if found else None
+async def claim_run(run_id: str, store: ObjectStore) -> Claim | None:
+    """Claim a run; None: it is gone, has ended, waits for a person, or another runner that is alive has it."""
+    state, etag = await read_version(store, run_id)
     now = time.time()
-    if found is None or state is None or not state.is_readable(now):
-        return RunEnd.GONE
-    if await store.read(f"{run_id}/result"):
-        return RunEnd.DONE
-    if state.waits and not state.stopped:
-        return RunEnd.WAITING
-    if state.runner and not state.is_stale(now):
-        return RunEnd.HELD
+    if state is None or not state.is_readable(now) or await store.read(f"{run_id}/result"):
+        return None
+    if (state.waits and not state.stopped) or (state.runner and not state.is_stale(now)):
+        return None
     claimed = claimed_by_new_runner(state)
-    try:
-        etag = await store.write(f"{run_id}/state", msgspec.json.encode(claimed), found.etag)
-    except Conflict:
-        return RunEnd.HELD
-    return Claim(run_id, store, claimed, etag)
+    with suppress(Conflict):
+        etag = await store.write(f"{run_id}/state", msgspec.json.encode(claimed), etag)
+        return Claim(run_id, store, claimed, etag)
+    return None
 
 
 def claimed_by_new_runner(state: State) -> State:
     """Return the state with a claim of its own."""
     now = time.time()
-    return msgspec.structs.replace(
-        state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1, waits=()
-    )
+    return replace(state, runner=token_hex(8), beat=now, started=state.started or now, runs=state.runs + 1, waits=())
 
 
 async def read_request(store: ObjectStore, run_id: str) -> tuple[RunRequest, Body]:
@@ -213,8 +182,13 @@ async def read_request(store: ObjectStore, run_id: str) -> tuple[RunRequest, Bod
 
 async def read_state(store: ObjectStore, run_id: str) -> State | None:
     """Read the state of a run; None: there is no such run."""
+    return (await read_version(store, run_id))[0]
+
+
+async def read_version(store: ObjectStore, run_id: str) -> tuple[State | None, str]:
+    """Read the state of a run, and the ETag of its object."""
     found = await store.read(f"{run_id}/state")
-    return decode(found.data, State) if found else None
+    return (decode(found.data, State), found.etag) if found else (None, "")
 
 
 async def change_state(store: ObjectStore, run_id: str, how: Callable[[State], State | None]) -> State | None:

@@ -1,7 +1,7 @@
 """Lets people decide about the calls that runs wait for, in a chat or by a route, and lets the runs go on."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Protocol
@@ -37,10 +37,6 @@ class _StartAgain(Protocol):
     async def __call__(self, run_id: str, *, here: bool) -> object: ...
 
 
-class _Stop(Protocol):
-    async def __call__(self, run_id: str, owner: str) -> None: ...
-
-
 class Consents:
     """The decisions about calls.
 
@@ -51,7 +47,9 @@ class Consents:
         audit: Records who decides; None: nobody does.
     """
 
-    def __init__(self, store: ObjectStore, start: _StartAgain, stop: _Stop, audit: Audit | None) -> None:
+    def __init__(
+        self, store: ObjectStore, start: _StartAgain, stop: Callable[[str, str], Awaitable[None]], audit: Audit | None
+    ) -> None:
         self._audit = audit
         self.store = store
         self._start = start

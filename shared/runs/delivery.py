@@ -25,7 +25,7 @@ from shared.runs.approvals import open_approvals, waiting_calls
 from shared.runs.claim import Claim
 from shared.runs.direct_line import DirectLine
 from shared.runs.journal import Live
-from shared.runs.kept_tools import read_call, tools_of
+from shared.runs.kept_tools import calls_of
 from shared.runs.live import cut_at_end, ended_in
 from shared.service import Service
 from shared.wire.activity import Activity
@@ -211,8 +211,7 @@ class _Sending(msgspec.Struct):
 
     async def _close_cards(self) -> None:
         """Show on the cards what was decided, wherever that was."""
-        names = [name async for name in self.store.names(tools_of(self.claim.run_id))]
-        calls = [read_call(found.data) for name in names if (found := await self.store.read(name))]
+        calls = [*(await calls_of(self.store, self.claim.run_id)).values()]
         for call in calls:
             message = self.sent.cards.get(call.approval_id)
             if message and call.state != "open":

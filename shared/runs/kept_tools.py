@@ -53,9 +53,8 @@ class KeptTools:
 
     async def left(self) -> list[KeptCall]:
         """Return the calls that a person agreed to and that have not run."""
-        names = [name async for name in self._store.names(tools_of(self._run_id))] if self._decided else []
-        calls = [read_call(found.data) for name in names if (found := await self._store.read(name))]
-        return [call for call in calls if call.approval_id and call.state == "claimed"]
+        calls = await calls_of(self._store, self._run_id) if self._decided else {}
+        return [call for call in calls.values() if call.approval_id and call.state == "claimed"]
 
     def call_id(self, place: Place) -> str:
         """Return the id of a call in events."""
@@ -83,6 +82,12 @@ class KeptTools:
 def tools_of(run_id: str) -> str:
     """Where the calls of a run are kept."""
     return f"{run_id}/tools/"
+
+
+async def calls_of(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
+    """Return the calls of a run, by the names of their objects."""
+    names = [name async for name in store.names(tools_of(run_id))]
+    return {name: read_call(found.data) for name in names if (found := await store.read(name))}
 
 
 def codes_of(owner: str) -> str:

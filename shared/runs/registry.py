@@ -24,6 +24,7 @@ from shared.runs.claim import (
     read_request,
     read_result,
     read_state,
+    read_version,
     settle,
 )
 from shared.runs.consents import Consents, chat_name
@@ -137,7 +138,7 @@ class Runs:
             claim = Claim(run_id, self.store, state, etag)
         else:
             claim = await claim_run(run_id, self.store)
-        if not isinstance(claim, Claim):
+        if claim is None:
             return run_id, None
         begun: asyncio.Future[Live | None] = asyncio.get_running_loop().create_future()
         # What an earlier request has kept counts, and not what came with this one.
@@ -357,8 +358,8 @@ class Runs:
             return await self.store.write(f"{run_id}/state", msgspec.json.encode(state), NEW)
         except Conflict:
             # It is there: this request came before, or the store has answered a write whose answer was lost.
-            found = await self.store.read(f"{run_id}/state")
-            return found.etag if found and records.decode(found.data, records.State) == state else ""
+            found, etag = await read_version(self.store, run_id)
+            return etag if found == state else ""
 
     async def _state_of(self, run_id: str, owner: str | None) -> records.State:
         state = await read_state(self.store, run_id) if records.is_run_id(run_id) else None
@@ -382,19 +383,16 @@ class Runs:
 
     async def _restart_if_stale(self, run_id: str, *, here: bool) -> None:
         """Let a run go on if its runner has died, or its message seems lost: here, or where the engine decides."""
-        found = await self.store.read(f"{run_id}/state")
-        if found is None:
-            return
-        state = records.decode(found.data, records.State)
-        is_free = state.stopped and not state.runner
-        if not (is_free or state.is_stale(time.time())) or await self.store.read(f"{run_id}/result"):
+        state, etag = await read_version(self.store, run_id)
+        is_free = state and ((state.stopped and not state.runner) or state.is_stale(time.time()))
+        if not (state and is_free) or await self.store.read(f"{run_id}/result"):
             return
         if here:
             await self._start_again(run_id, here=True)
             return
-        free = msgspec.structs.replace(state, runner="", beat=time.time())
+        free = replace(state, runner="", beat=time.time())
         with suppress(Conflict):  # somebody else does the same
-            await self.store.write(f"{run_id}/state", msgspec.json.encode(free), found.etag)
+            await self.store.write(f"{run_id}/state", msgspec.json.encode(free), etag)
             await self._engine.start(run_id, free)
 
     async def _start_again(self, run_id: str, *, here: bool) -> None:
@@ -403,8 +401,7 @@ class Runs:
             if state := await read_state(self.store, run_id):
                 await self._engine.start(run_id, state)
             return
-        claim = await claim_run(run_id, self.store)
-        if isinstance(claim, Claim):
+        if claim := await claim_run(run_id, self.store):
             in_background(reported(self._runner.run_claimed(claim)))
 
 

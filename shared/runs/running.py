@@ -19,7 +19,7 @@ from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
-from shared.runs.claim import Claim, RunEnd, claim_run, failed, unreadable
+from shared.runs.claim import Claim, claim_run, failed, unreadable
 from shared.runs.consents import enter_chats
 from shared.runs.journal import Journal, Live, write_first_piece
 from shared.runs.kept_calls import KeptCalls
@@ -72,11 +72,11 @@ class Runner:
         self.lives = lives
         self.answers = answers
 
-    async def run(self, run_id: str) -> RunEnd:
+    async def run(self, run_id: str) -> None:
         """Run a run until it has a result, from where an earlier runner was interrupted."""
         await free_if_decided(self.store, run_id)
-        claim = await claim_run(run_id, self.store)
-        return claim if isinstance(claim, RunEnd) else await self.run_claimed(claim)
+        if claim := await claim_run(run_id, self.store):
+            await self.run_claimed(claim)
 
     async def run_claimed(
         self,
@@ -85,7 +85,7 @@ class Runner:
         begun: asyncio.Future[Live | None] | None = None,
         *,
         is_last_try: bool = True,
-    ) -> RunEnd:
+    ) -> None:
         """Run a run that has been claimed.
 
         Args:
@@ -96,31 +96,34 @@ class Runner:
         """
         run = _Run(self, claim, new, begun, is_last_try=is_last_try)
         if claim.state.stopped:
-            return await run.give_up(Stopped())
-        if claim.state.runs > MOST_RUNS:
-            return await run.give_up(InternalError("The answer was interrupted too often: ask again."))
-        runner = asyncio.current_task()
-        beating = asyncio.create_task(claim.keep(run.stop, runner.cancel if runner else run.stop))
-        return await self._ended(claim, run, beating)
+            await run.give_up(Stopped())
+        elif claim.state.runs > MOST_RUNS:
+            await run.give_up(InternalError("The answer was interrupted too often: ask again."))
+        else:
+            runner = asyncio.current_task()
+            beating = asyncio.create_task(claim.keep(run.stop, runner.cancel if runner else run.stop))
+            await self._end(claim, run, beating)
 
-    async def _ended(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> RunEnd:
+    async def _end(self, claim: Claim, run: "_Run", beating: asyncio.Task[None]) -> None:
+        """Run it to its end, or until it waits or is another runner's."""
         runner = asyncio.current_task()
         try:
             result = await run.result()
             if result is None:
                 beating.cancel()  # a beat after the state that waits would put the running one in its place
                 await asyncio.wait([beating])
-                return await self._waiting(claim, run)
-            return await run.end(result)
+                await self._wait(claim, run)
+            else:
+                await run.end(result)
         except _NextTryError:
-            return await claim.leave_to_next_try()
+            await claim.leave_to_next_try()
         except asyncio.CancelledError:
-            if claim.is_lost and runner:
-                runner.uncancel()
-                return await claim.leave()
-            raise
+            if not (claim.is_lost and runner):
+                raise
+            runner.uncancel()
+            await claim.leave()
         except Conflict:  # another runner has written the next piece of the journal
-            return await claim.leave()
+            await claim.leave()
         except SwitchboardError:
             await claim.release()
             raise
@@ -129,7 +132,7 @@ class Runner:
             self._drop(run)
             run.let_end()
 
-    async def _waiting(self, claim: Claim, run: "_Run") -> RunEnd:
+    async def _wait(self, claim: Claim, run: "_Run") -> None:
         """Let a run wait for the decisions that it has asked for."""
         request, _ = await claim.request()
         calls = await asked_calls(self.store, claim.run_id)
@@ -140,11 +143,13 @@ class Runner:
         self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
         if not (calls and await claim.wait(calls)):
             await close_calls(self.store, claim.state.owner, calls)
-            return await claim.leave() if claim.is_lost else await run.give_up(Stopped())
+            await (claim.leave() if claim.is_lost else run.give_up(Stopped()))
+            return
         run.let_end()
         # Who listed the approvals may have decided before the run waited.
         state = await let_rest(self.store, claim.run_id)
-        return RunEnd.WAITING if state is None or state.waits else await self.run(claim.run_id)
+        if state and not state.waits:
+            await self.run(claim.run_id)
 
     def _drop(self, run: "_Run") -> None:
         """Let nobody find what goes on here of a run, unless that is another runner's by now."""
@@ -153,8 +158,7 @@ class Runner:
 
     async def give_up(self, run_id: str) -> None:
         """Give up a run that nobody could end, unless it has ended or somebody works on it. What it has done stays."""
-        claim = await claim_run(run_id, self.store)
-        if isinstance(claim, Claim):
+        if claim := await claim_run(run_id, self.store):
             await _Run(self, claim).give_up(
                 InternalError("The answer could not be made. Ask again, and report it if it stays.")
             )
@@ -221,7 +225,7 @@ class _Run:
         if self._turn:
             self._turn.stop(Stopped())
 
-    async def give_up(self, error: SwitchboardError) -> RunEnd:
+    async def give_up(self, error: SwitchboardError) -> None:
         """End it with an error. What it has done stays readable."""
         try:
             request, _ = await self._claim.request()
@@ -229,14 +233,15 @@ class _Run:
             if is_paused(known := await self._journal.read()):
                 await self._leave_pause(known)
         except InternalError as damage:
-            return await self._claim.end(unreadable(damage))
-        return await self.end(await self._failed(error, request))
+            await self._claim.end(unreadable(damage))
+        else:
+            await self.end(await self._failed(error, request))
 
-    async def end(self, result: Result) -> RunEnd:
+    async def end(self, result: Result) -> None:
         """End it, and send its answer first if it is to a message that nobody works on."""
         if self._queued_as and self._answers and self._begun is None:
             await self._answers.send(self._queued_as, result.status, bytes(result.body), self.run_id)
-        return await self._claim.end(result)
+        await self._claim.end(result)
 
     async def _leave_pause(self, known: list[ChatEvent]) -> None:
         """Begin the journal that has no pause at its end: readers are asked nothing more, and see one end alone."""

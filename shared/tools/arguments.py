@@ -159,9 +159,11 @@ def _of_itself(value: Json, schema: Mapping[str, Json], place: str) -> Iterator[
     choices = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if isinstance(choices, list) and not any(_same(value, choice) for choice in choices):
         yield f"{place} should be one of {', '.join(map(repr, choices))[:_LONGEST_SHOWN]}."
-    for key, size, is_wrong, words in _LIMITS:
-        limit, measured = schema.get(key), size(value)
-        if isinstance(limit, int | float) and measured is not None and is_wrong(measured, limit):
+    for key, kind, is_wrong, words in _LIMITS:
+        limit, size = schema.get(key), len(value) if isinstance(value, str | list) else value
+        if isinstance(value, bool) or not isinstance(value, kind) or not isinstance(size, int | float):
+            continue
+        if isinstance(limit, int | float) and is_wrong(size, limit):
             yield f"{place} should {words} {limit}."
 
 
@@ -177,26 +179,14 @@ def _same(one: Json, other: Json) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _number(value: Json) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _letters(value: Json) -> float | None:
-    return len(value) if isinstance(value, str) else None
-
-
-def _items(value: Json) -> float | None:
-    return len(value) if isinstance(value, list) else None
-
-
-_LIMITS: tuple[tuple[str, Callable[[Json], float | None], Callable[[float, float], bool], str], ...] = (
-    ("minimum", _number, lt, "be at least"),
-    ("maximum", _number, gt, "be at most"),
-    ("exclusiveMinimum", _number, le, "be more than"),
-    ("exclusiveMaximum", _number, ge, "be less than"),
-    ("minLength", _letters, lt, "have characters, at least"),
-    ("maxLength", _letters, gt, "have characters, at most"),
-    ("minItems", _items, lt, "have items, at least"),
-    ("maxItems", _items, gt, "have items, at most"),
+_LIMITS: tuple[tuple[str, tuple[type, ...], Callable[[float, float], bool], str], ...] = (
+    ("minimum", _TYPES["number"], lt, "be at least"),
+    ("maximum", _TYPES["number"], gt, "be at most"),
+    ("exclusiveMinimum", _TYPES["number"], le, "be more than"),
+    ("exclusiveMaximum", _TYPES["number"], ge, "be less than"),
+    ("minLength", _TYPES["string"], lt, "have characters, at least"),
+    ("maxLength", _TYPES["string"], gt, "have characters, at most"),
+    ("minItems", _TYPES["array"], lt, "have items, at least"),
+    ("maxItems", _TYPES["array"], gt, "have items, at most"),
 )
-"""Keywords with a limit: what of a value is measured, when it is wrong, and words for it."""
+"""Keywords with a limit: values that have it, when one is wrong (by its size, or as a number), and words for it."""

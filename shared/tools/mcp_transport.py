@@ -120,7 +120,8 @@ class McpTransport:
             ServiceFault: the server cannot be reached.
         """
         body = msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})
-        await self._tell(body, context, session)
+        async with self._post(body, context, session, {}):
+            pass  # whatever a server answers all the same counts for nothing
 
     async def end(self, session: Session) -> None:
         """End a session."""
@@ -144,11 +145,6 @@ class McpTransport:
     async def settle(self) -> None:
         """Wait until all that is done aside has ended."""
         await asyncio.gather(*self._aside)
-
-    async def _tell(self, body: bytes, context: RequestContext, session: Session) -> None:
-        """Send a message that has no answer. Whatever a server answers all the same counts for nothing."""
-        async with self._post(body, context, session, {}):
-            pass
 
     @asynccontextmanager
     async def _post(
@@ -191,7 +187,8 @@ class McpTransport:
             answer["result"] = {}
         else:
             answer["error"] = {"code": _NOT_HERE, "message": "This client answers no requests: nobody can be asked."}
-        await self._tell(msgspec.json.encode(answer), context, session)
+        async with self._post(msgspec.json.encode(answer), context, session, {}):
+            pass
 
 
 def _session_headers(session: Session) -> dict[str, str]:

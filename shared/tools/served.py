@@ -186,19 +186,14 @@ class Served:
             digest = found.digest if found else ""
             is_new = self._told.get(name) != digest
             self._told[name] = digest
-            if found is None:
-                problems[name] = "it is not there"
-                if is_new:
-                    _log.warning("%s.%s: there is no such tool", self.name, name)
-                continue
-            self._seen.setdefault(name, digest)
-            if problem := self._problem(allowed, found):
+            problem = self._problem(allowed, found) if found else "it is not there"
+            if found and not problem:
+                tools.append(self._tool(allowed, found))
+            else:
                 problems[name] = problem
-                if is_new:
-                    _log.warning("%s.%s is not offered: %s", self.name, name, problem)
-                continue
-            tools.append(self._tool(allowed, found))
-            if is_new and allowed.pin is None:
+            if is_new and problem:
+                _log.warning("%s.%s is not offered: %s", self.name, name, problem)
+            elif is_new and allowed.pin is None:
                 _log.info("%s.%s has no pin: to accept only this definition, set pin: %s", self.name, name, digest)
         return tools, problems
 
@@ -206,7 +201,7 @@ class Served:
         """Say why a tool is not offered; empty if it is."""
         if allowed.pin and allowed.pin.removeprefix("sha256:") != found.digest:
             return f"its definition is not the pinned one; its SHA-256 is {found.digest}"
-        if not allowed.pin and self._seen.get(found.name, found.digest) != found.digest:
+        if not allowed.pin and self._seen.setdefault(found.name, found.digest) != found.digest:
             return f"its definition has changed; review it and set pin: {found.digest}, or restart the app"
         if found.schema.get("type") != "object" or not _is_shallow(found.schema, _DEEPEST_SCHEMA):
             return "the schema of its arguments is no object, or nested too deeply"

@@ -13,7 +13,7 @@ from shared.chat_types import Caller
 from shared.errors import NotFound
 from shared.parts import build_service
 from shared.runs import NEW, New
-from shared.runs.claim import Claim, RunEnd, claim_run
+from shared.runs.claim import Claim, claim_run
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
 from shared.runs.kept_tools import read_call
@@ -119,7 +119,8 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     await store.write(f"{OLD}/state", msgspec.json.encode(interrupted), NEW)
     asked_for = KeptCall("c", "Clerk", "crm", "drop", "{}", "open", expires=time.time() + 60)
     await store.write(f"{OLD}/tools/c", msgspec.json.encode(asked_for), NEW)
-    assert await Runner(store, service, {}).run(OLD) is RunEnd.DONE
+    await Runner(store, service, {}).run(OLD)
+    assert await store.read(f"{OLD}/result")
     call = await store.read(f"{OLD}/tools/c")
     assert call
     assert read_call(call.data).state == "abandoned"  # else somebody could agree to it, and it would never run

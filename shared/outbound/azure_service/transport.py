@@ -10,7 +10,8 @@ from typing import Any
 import aiohttp
 from azure.core.pipeline.transport import AioHttpTransport
 
-from shared.outbound.faults import LARGEST_REFUSAL, Fault, Reason, ServiceFault
+from shared.outbound.bounded import body_of
+from shared.outbound.faults import LARGEST_REFUSAL, ServiceFault
 
 LARGEST_RESULT = 16 * 1024 * 1024
 """Maximum size of a response in bytes. Real ones are much smaller."""
@@ -29,31 +30,20 @@ class _Answer(aiohttp.ClientResponse):
     largest = LARGEST_RESULT
 
     async def read(self) -> bytes:
-        """Read the body; of a refusal, whose status says enough, only the beginning.
+        """Read the body; of a refusal, whose status says enough, nothing if it is too long.
 
         Raises:
             ServiceFault: it is too long, or compressed although that was not asked for.
         """
         if self._body is None:
-            self._body = await self._beginning()
+            is_refusal = self.status >= 300
+            try:
+                self._body = await body_of(self, LARGEST_REFUSAL if is_refusal else self.largest)
+            except ServiceFault:
+                if not is_refusal:
+                    raise
+                self._body = b""
         return self._body
-
-    async def _beginning(self) -> bytes:
-        is_refusal = self.status >= 300
-        is_compressed = self.headers.get("Content-Encoding", "").lower() not in {"", "identity"}
-        largest = LARGEST_REFUSAL if is_refusal else self.largest
-        body = bytearray()
-        if not is_compressed:
-            async for piece in self.content.iter_any():
-                body += piece
-                if len(body) > largest:
-                    break
-            else:
-                return bytes(body)
-        self.close()
-        if is_refusal:
-            return b""
-        raise ServiceFault(Fault(Reason.NOT_AN_ANSWER, self.status))
 
 
 class _Layout(_Answer):

@@ -15,6 +15,7 @@ from azure.search.documents.models import VectorizableTextQuery, VectorizedQuery
 
 from shared.chat_types import Json, Passage, RequestContext, RetrievalMode
 from shared.errors import BadRequest, TooSlow
+from shared.outbound.asking import all_answers
 from shared.retrieval import LONGEST_TO_EMBED, Embedder, SearchQuery, SearchResult, overrides_in
 from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import NOTHING, IndexFields, category_filter, query_filter
@@ -66,12 +67,7 @@ class ChosenFields(msgspec.Struct, frozen=True):
             return VectorizedQuery(vector=vectors[0], k_nearest_neighbors=nearest, fields=field)
 
         text = text[:LONGEST_TO_EMBED]
-        making = [asyncio.ensure_future(query(*one)) for one in self.embedders.values()]
-        try:
-            return await asyncio.gather(*making)
-        finally:
-            for one in making:
-                one.cancel()  # if one failed, the others are not needed
+        return await all_answers(query(*one) for one in self.embedders.values())
 
 
 class VectorFields:
