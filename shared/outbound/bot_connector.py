@@ -89,7 +89,7 @@ class Connector:
                 retry_after = retry_after_of(response.headers)
         try:
             answer = msgspec.json.decode(read or b"{}", type=_Answer)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):  # it is none of JSON, of UTF-8, or of this depth
             answer = _Answer()
         if status < 300:
             return answer.id or ""

@@ -68,18 +68,7 @@ class KeptCall(msgspec.Struct, frozen=True):
     @property
     def opened(self) -> OpenCall:
         """The call as a person is shown it."""
-        return OpenCall(
-            self.approval_id,
-            self.code,
-            self.call_id,
-            self.agent,
-            self.server,
-            self.tool,
-            self.description,
-            self.arguments,
-            self.expires,
-            self.origins,
-        )
+        return OpenCall(*(getattr(self, name) for name in OpenCall.__struct_fields__))
 
 
 class CallBook(Protocol):

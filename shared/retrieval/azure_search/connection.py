@@ -1,6 +1,7 @@
 """Connection to Azure AI Search, and the messages of its errors. Imports `azure.search.documents`: import it late."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -8,12 +9,11 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 from pydantic import SecretStr
 
-from shared.errors import SwitchboardError
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.asking import ask
 from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.outbound.azure_service.transport import client_options
-from shared.outbound.faults import Fault, errors_of
+from shared.outbound.faults import errors_of
 from shared.settings import Settings
 
 
@@ -34,24 +34,6 @@ MANAGE = Right("Search Service Contributor", "an admin key")
 
 
 ERRORS = errors_of("search")
-
-
-def error_of(fault: Fault, right: Right, index: str, *, has_key: bool) -> SwitchboardError:
-    """Make the error for the caller.
-
-    Args:
-        fault: What went wrong.
-        right: The right that the request needs.
-        index: Name of the index, for the case that the service does not have it.
-        has_key: Whether the app signs in with a key; else it uses its identity.
-    """
-    advice = (
-        f"set AZURE_SEARCH_API_KEY to {right.key} of the service"
-        if has_key
-        else f"give its identity the role '{right.role}', and turn on role-based access control for the service"
-    )
-    return ERRORS.error(fault, credential_advice=advice, index=index)
-
 
 INGESTION_RETRIES = RetryPolicy(retries=5, longest_wait=60.0)
 """Retries of ingestion, which may take longer than a search: no user waits for it."""
@@ -122,7 +104,10 @@ class SearchConnection:
         await close(self._credential)
 
     async def _ask[Answer](self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right) -> Answer:
-        def to_error(fault: Fault) -> SwitchboardError:
-            return error_of(fault, right, self.index, has_key=self._has_key)
-
+        advice = (
+            f"set AZURE_SEARCH_API_KEY to {right.key} of the service"
+            if self._has_key
+            else f"give its identity the role '{right.role}', and turn on role-based access control for the service"
+        )
+        to_error = partial(ERRORS.error, credential_advice=advice, index=self.index)
         return await ask(call, to_error, self.policy, deadline=deadline, service="Azure AI Search")

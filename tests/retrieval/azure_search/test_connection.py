@@ -13,7 +13,7 @@ from shared.errors import NotConfigured, TooSlow, Unavailable
 from shared.outbound.asking import RetryPolicy
 from shared.outbound.faults import Fault, Reason
 from shared.retrieval import FileEntry
-from shared.retrieval.azure_search.connection import READ, WRITE, Right, SearchConnection, error_of
+from shared.retrieval.azure_search.connection import ERRORS, READ, WRITE, Right, SearchConnection
 from shared.retrieval.azure_search.index import AzureSearchIndex
 from shared.retrieval.azure_search.schema import IndexPlan
 from shared.settings import Settings
@@ -26,9 +26,8 @@ from tests.stand_ins.identity_endpoint import identity_endpoint
 
 
 @pytest.mark.parametrize("reason", Reason)
-@pytest.mark.parametrize("has_key", [True, False])
-def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason, has_key: bool) -> None:
-    error = error_of(Fault(reason, retry_after=1.2), READ, "x", has_key=has_key)
+def test_each_reason_has_an_error_and_a_whole_sentence(reason: Reason) -> None:
+    error = ERRORS.error(Fault(reason, retry_after=1.2), credential_advice="set it", index="x")
     assert error.message.endswith(".")
     assert "{" not in error.message
 
