@@ -116,7 +116,7 @@ def _may_miss(question: str, top: int, results: Sequence[SearchResult], room: in
     them are sure. By words none is sure of a long one: a story scores high wherever its words are told.
     """
     is_long = _is_long(question)
-    if results[0].foreign or (is_long and results[0].mode is RetrievalMode.TEXT):
+    if results[0].languages or (is_long and results[0].mode is RetrievalMode.TEXT):
         return True
     return (is_long or len(results) > 1) and not all(is_sure(found, top, room) for found in results)
 

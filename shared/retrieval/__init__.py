@@ -63,7 +63,7 @@ class SearchResult(msgspec.Struct, frozen=True):
     """The language of the query (ISO 639-1) if next to no passage is in it and there are no vectors, so that its words
     can hardly be found; None also if that is not known."""
     languages: tuple[str, ...] = ()
-    """Those of the index, the most frequent first, if the query's is foreign."""
+    """Those of the index, the most frequent first, if the query's is foreign, or may be."""
     details: Mapping[str, Json] = msgspec.field(default_factory=dict[str, Json])
     """Facts about the search for a debug display. They contain no sources and no rights."""
 

@@ -44,7 +44,7 @@ class RankedByText(NamedTuple):
     foreign: str | None = None
     """The language of the query, if next to no passage is in it."""
     languages: tuple[str, ...] = ()
-    """Those of the index, if the query's is foreign."""
+    """Those of the index, if the query's is foreign or may be: nothing tells it, and nothing was found."""
 
 
 def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedByText:
@@ -78,7 +78,8 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
     asked_in = languages_of(query.text[: ranking.LONGEST_TEXT])
     is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, typed, counts)
-    return RankedByText(best, rarities, asked_in[0] if is_foreign else None, tuple(languages if is_foreign else ()))
+    may_be = is_foreign or not (best or asked_in or query.text.isascii())  # languages without spaces have no stop words
+    return RankedByText(best, rarities, asked_in[0] if is_foreign else None, tuple(languages if may_be else ()))
 
 
 def _is_known(text: str, words: Sequence[AskedWord], counts: Mapping[str, int]) -> bool:
