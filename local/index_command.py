@@ -238,7 +238,7 @@ async def _holds_a_part(names: set[str], settings: Settings) -> bool:
 
 async def _ingest(listing: Iterable[FoundFile | FileReport] | None, settings: Settings) -> int:
     """Ingest a folder, or the store if there is no listing; print the outcomes and return the exit code."""
-    target = open_target(settings, keeps_readers=True)
+    target = open_target(settings)
     try:
         with _Console() as console:
             if target.embedder:

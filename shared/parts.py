@@ -68,13 +68,8 @@ def open_index(settings: Settings, embedder: Embedder | None = None) -> PassageI
     return SqliteIndex(settings.data_dir / _INDEX_FILE, embedder.model if embedder else None)
 
 
-def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
-    """Where documents go that are ingested.
-
-    Args:
-        settings: The settings of the app.
-        keeps_readers: As in `Sandbox`: for a command that ingests many documents, not for events about one.
-    """
+def open_target(settings: Settings) -> "Target":
+    """Where documents go that are ingested."""
     require("readers")
     from shared.ingestion.document import Target
     from shared.ingestion.page_images import PageImages
@@ -87,7 +82,7 @@ def open_target(settings: Settings, *, keeps_readers: bool = False) -> "Target":
         _documents(settings),
         PageImages(_pages(settings), _image_embedder(settings), wanted=settings.page_images),
         _text_recognition(settings),
-        sandbox_for_documents(keeps_readers=keeps_readers),
+        sandbox_for_documents(),
         sandbox_for_own_documents(),
     )
 

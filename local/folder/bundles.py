@@ -34,9 +34,9 @@ from shared.reading.sandbox_messages import Refused, TextsSplit
 
 _MAX_BUNDLES_AHEAD = max(2, min((os.process_cpu_count() or 1) + 1, 4))
 """Bundles in memory, with their text: one that is written, and one that is read for each core, two to four in all."""
-_MAX_BUNDLE_BYTES = 64 * 1024
+_MAX_BUNDLE_BYTES = 128 * 1024
 """Bytes of a bundle of several files."""
-_MAX_BUNDLE_FILES = 32
+_MAX_BUNDLE_FILES = 64
 """Files of such a bundle."""
 
 
@@ -68,7 +68,7 @@ async def bundles_of(files: AsyncGenerator[FoundFile], target: Target) -> AsyncG
     bundle: list[FoundFile] = []
     size = 0
     async for found in files:
-        is_small = found.size <= _MAX_BUNDLE_BYTES and _is_plain(found.sourcefile, target) and not target.embedder
+        is_small = found.size <= _MAX_BUNDLE_BYTES and _is_plain(found.sourcefile) and not target.embedder
         if bundle and not (is_small and size + found.size <= _MAX_BUNDLE_BYTES and len(bundle) < _MAX_BUNDLE_FILES):
             yield bundle
             bundle, size = [], 0
@@ -103,9 +103,9 @@ async def read_ahead(
         await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
 
 
-def _is_plain(name: str, target: Target) -> bool:
-    """Whether a kept reader reads a file, together with others."""
-    return target.sandbox.kept is not None and PurePosixPath(name).suffix.lower() in PLAIN_TEXT
+def _is_plain(name: str) -> bool:
+    """Whether no parser reads a file, so that one reader can read it together with others."""
+    return PurePosixPath(name).suffix.lower() in PLAIN_TEXT
 
 
 async def _read(bundle: Sequence[FoundFile], target: Target) -> list[Reading]:
@@ -151,7 +151,7 @@ def _load(target: Target, found: FoundFile, copy: StoredDocument | SwitchboardEr
 async def _passages(documents: Sequence[LoadedDocument], target: Target) -> Sequence[ReadPassages | Exception]:
     """The passages of the documents of a bundle, or why they cannot be read."""
     try:
-        if documents and _is_plain(documents[0].name, target):
+        if documents and _is_plain(documents[0].name):
             return await _read_plain_texts(documents, target)
         return [await read_passages(document, target) for document in documents]
     except Exception as fault:  # noqa: BLE001 (odd content can make any library raise anything)
@@ -161,7 +161,7 @@ async def _passages(documents: Sequence[LoadedDocument], target: Target) -> Sequ
 async def _read_plain_texts(
     documents: Sequence[LoadedDocument], target: Target
 ) -> Sequence[ReadPassages | UnreadableError]:
-    """Read documents of plain text together, and split each into passages. The sandbox has to keep its readers.
+    """Read documents of plain text together, and split each into passages.
 
     Returns:
         For each document its passages, or why it cannot be read.
@@ -177,10 +177,10 @@ async def _read_plain_texts(
 async def split_files(
     sandbox: Sandbox, files: Sequence[tuple[str, bytes]], limit: int, *, terms: bool = False
 ) -> list[TextsSplit | UnreadableError]:
-    """Have a kept reader read files of plain text, and split each.
+    """Have one reader read files of plain text, and split each.
 
     Args:
-        sandbox: Has kept readers.
+        sandbox: Has the reader.
         files: Their names and bytes. Small files take a fraction of the time together.
         limit: As for `chunks_of`, for each file.
         terms: As in `Sandbox.split`.
@@ -194,7 +194,7 @@ async def split_files(
     names, data = [name for name, _ in files], msgspec.msgpack.encode([file for _, file in files])
     kind = list[TextsSplit | Refused]
     try:
-        found = await sandbox.run(kind, "split files", data, names, limit, terms, sandbox.limits, kept=sandbox.kept)
+        found = await sandbox.run(kind, "split files", data, names, limit, terms, sandbox.limits)
     except ReadLimitError as error:
         if len(files) == 1:
             return [error]

@@ -139,7 +139,6 @@ class Target:
 
     async def aclose(self) -> None:
         """Close all parts."""
-        await self.sandbox.aclose()
         await self.index.aclose()
         for part in (self.embedder, self.documents, self.pages, self.recognition):
             if part:

@@ -8,9 +8,9 @@ more:
 
 The server (`sandbox_server`) has imported the parsers and has a single thread, so that it can be forked, which takes a
 few milliseconds; the app has many threads and is never forked. A reader serves one file: one that a file has taken over
-meets no other caller's. It has no secret in its environment and cannot open files or connections. Only plain text,
-which no parser reads, can have readers that are kept for many documents of one owner. Texts are split into chunks in
-such processes too: some take minutes.
+meets no other caller's. It has no secret in its environment and cannot open files or connections. Only small files of
+plain text, which no parser reads, share a reader where an administrator indexes a folder of them. Texts are split into
+chunks in such processes too: some take minutes.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from shared.errors import Unavailable
 from shared.reading import Page, UnreadableError
 from shared.reading import sandbox_messages as messages
 from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError, ReadLimits
-from shared.reading.sandbox_processes import KeptReaders, serve_once
+from shared.reading.sandbox_processes import reader, serve
 
 ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
 """The error of each kind of refusal."""
@@ -44,8 +44,6 @@ class Sandbox:
         seconds: How long reading one file may take.
         max_wait: Seconds that a file may wait for another to be read; None: without an end.
         limits: What a file may hold.
-        keeps_readers: Whether plain text is read and split by readers that do one job after another, which is for many
-            documents of one owner. Any other file has a reader of its own all the same.
     """
 
     def __init__(
@@ -57,15 +55,12 @@ class Sandbox:
         seconds: float,
         max_wait: float | None = None,
         limits: ReadLimits = DOCUMENT_LIMITS,
-        keeps_readers: bool = False,
     ) -> None:
         self._memory = memory
         self._seconds = seconds
         self._max_wait = max_wait
         self.limits = limits
         """What a file may hold."""
-        self.kept = KeptReaders() if keeps_readers else None
-        """The readers that are kept; None: there are none."""
         self._caller = ""
         self._free = asyncio.Semaphore(readers)
         self._readers_of_caller = readers_of_caller or readers
@@ -91,10 +86,9 @@ class Sandbox:
             ReadLimitError: it holds too much, or reading it takes too much time or memory.
             Unavailable: too many files are read now, or no process can be started.
         """
-        kept = self.kept if suffix in PLAIN_TEXT else None
         has_files = suffix == ".pdf" and b"/EmbeddedFile" in data  # of any format
         work = "read" if has_files else messages.READS.get(suffix, "read")
-        return await self.run(list[Page], work, data, suffix, charset, self.limits, kept=kept)
+        return await self.run(list[Page], work, data, suffix, charset, self.limits)
 
     async def split(self, name: str, texts: Sequence[str], limit: int, *, terms: bool = False) -> messages.TextsSplit:
         """Split texts into chunks.
@@ -110,7 +104,7 @@ class Sandbox:
             ReadLimitError, Unavailable: as in `read`.
         """
         data = msgspec.msgpack.encode(texts)
-        return await self.run(messages.TextsSplit, "split", data, name, limit, terms, kept=self.kept)
+        return await self.run(messages.TextsSplit, "split", data, name, limit, terms)
 
     async def render(self, data: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes]]:
         """Render pages of a PDF as JPEG: arguments and result of `pdf.render_pages`, errors of `read`."""
@@ -120,21 +114,14 @@ class Sandbox:
         """Read an OpenAPI document: arguments and result of `tools.openapi.read_operations`, errors of `read`."""
         return await self.run(tuple[list[bytes], list[str]], "read api", data, operations, without)
 
-    async def aclose(self) -> None:
-        """End the readers that are kept."""
-        if self.kept:
-            await self.kept.aclose()
-
-    async def run[T](
-        self, kind: type[T], work: str, data: bytes, *arguments: object, kept: KeptReaders | None = None
-    ) -> T:
-        """Have a reader, a kept one if there are such, do some work, of which the result is of this kind."""
+    async def run[T](self, kind: type[T], work: str, data: bytes, *arguments: object) -> T:
+        """Have a reader do some work, of which the result is of this kind."""
         packed = msgspec.Raw(msgspec.msgpack.encode(arguments))
-        job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1, keep=kept is not None)
+        job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1)
         async with self._free_reader():
             try:
-                async with asyncio.timeout(self._seconds):
-                    reply = await (kept.serve(job, data) if kept else serve_once(job, data))
+                async with asyncio.timeout(self._seconds), reader(messages.WORK[work]) as connection:
+                    reply = await serve(connection, job, data)
             except TimeoutError:
                 raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, messages.Refused):
@@ -181,15 +168,6 @@ def sandbox_for_own_documents() -> Sandbox:
     )
 
 
-def sandbox_for_documents(*, keeps_readers: bool = False) -> Sandbox:
-    """Make a sandbox for the documents that administrators index, which may be larger and may take longer.
-
-    Args:
-        keeps_readers: As in `Sandbox`: for a command that indexes many, not for events about one.
-    """
-    return Sandbox(
-        readers=os.process_cpu_count() or 1,
-        memory=1536 * 1024 * 1024,
-        seconds=300.0,
-        keeps_readers=keeps_readers,
-    )
+def sandbox_for_documents() -> Sandbox:
+    """Make a sandbox for the documents that administrators index, which may be larger and may take longer."""
+    return Sandbox(readers=os.process_cpu_count() or 1, memory=1536 * 1024 * 1024, seconds=300.0)

@@ -68,8 +68,6 @@ class Job(msgspec.Struct, frozen=True):
     """Bytes of address space that the reader may take."""
     seconds: int
     """CPU time that the reader may take."""
-    keep: bool = False
-    """Whether the reader waits for another job afterwards, instead of ending."""
 
 
 class TextsSplit(msgspec.Struct, tag=True, frozen=True):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import cache
 from threading import Lock
 
@@ -23,8 +23,6 @@ _SHORT_BYTES = 64 * 1024
 """Bytes that are sent or received with the length that comes before them."""
 _START_TRIES = 2
 """How often a reader is started when the server ends meanwhile."""
-_MAX_KEPT_BYTES = 32 * 1024 * 1024
-"""Bytes that a kept reader is sent before another takes its place: a process rarely gives back the memory it has."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main(models={!r})"
 
 _decoder = msgspec.msgpack.Decoder[messages.Reply](messages.Reply.__value__)
@@ -55,13 +53,8 @@ class _Server:
             try:
                 self._ask(connection, parsers)
             except OSError:  # the server has ended: the next one may live
-                self._end()
+                self.end()
                 self._ask(connection, parsers)
-
-    def end(self) -> None:
-        """End the server; the next file starts another."""
-        with self._lock:
-            self._end()
 
     def _ask(self, connection: socket.socket, parsers: messages.Parsers) -> None:
         socket.send_fds(self._start(), [bytes([parsers])], [connection.fileno()])
@@ -83,7 +76,8 @@ class _Server:
             )
         return self._control
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the server; the next file starts another."""
         if self._control:
             self._control.close()
         if self._process:
@@ -100,16 +94,13 @@ def _server_with(models: str) -> _Server:
 
 
 @asynccontextmanager
-async def reader(parsers: messages.Parsers, models: str = "") -> AsyncGenerator[socket.socket]:
-    """Start a reader, which has ended when the block is left, and yield the connection to it.
-
-    Args:
-        parsers: What it has to have imported.
-        models: The module whose models it has; empty: none.
+async def reader(work: messages.Work) -> AsyncGenerator[socket.socket]:
+    """Start a reader for some work, which has ended when the block is left, and yield the connection to it.
 
     Raises:
         Unavailable: no process can be started now.
     """
+    loop = asyncio.get_running_loop()
     for _ in range(_START_TRIES):
         try:
             ours, theirs = socket.socketpair()
@@ -119,10 +110,8 @@ async def reader(parsers: messages.Parsers, models: str = "") -> AsyncGenerator[
             ours.setblocking(False)
             try:
                 # Shielded: a call that is cancelled before a thread is free would never close its end.
-                start = asyncio.get_running_loop().run_in_executor(
-                    None, _server_with(models).start_reader, theirs, parsers
-                )
-                await asyncio.shield(start)
+                start_reader = _server_with(work.models).start_reader
+                await asyncio.shield(loop.run_in_executor(None, start_reader, theirs, work.parsers))
                 process = int.from_bytes(await _receive(ours, 8))
             except (OSError, EOFError):  # the server has ended before it could start the reader
                 continue
@@ -130,13 +119,6 @@ async def reader(parsers: messages.Parsers, models: str = "") -> AsyncGenerator[
                 yield ours
             return
     raise Unavailable("The app can start no process to read files now. Try again in a moment.")
-
-
-async def serve_once(job: messages.Job, data: bytes) -> messages.Reply:
-    """Have a reader of its own do a job. Errors are those of `reader` and `serve`."""
-    work = messages.WORK[job.work]
-    async with reader(work.parsers, work.models) as connection:
-        return await serve(connection, job, data)
 
 
 async def serve(connection: socket.socket, job: messages.Job, data: bytes) -> messages.Reply:
@@ -191,36 +173,3 @@ def _ended(pid: int) -> Generator[None]:
                 signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         if descriptor is not None:
             os.close(descriptor)
-
-
-class KeptReaders:
-    """Readers that do one job after another, so that a job waits neither for a process nor for what it has to load."""
-
-    def __init__(self) -> None:
-        self._idle: list[tuple[socket.socket, AsyncExitStack, int]] = []
-        """The connection to each, what ends it, and the bytes of all jobs that it has done."""
-
-    async def serve(self, job: messages.Job, data: bytes) -> messages.Reply:
-        """Have a reader do a job, a new one if none is idle. Errors are those of `reader` and `serve`."""
-        while self._idle:
-            # An idle reader may have ended meanwhile. If this job ends readers, a new one shows it.
-            with suppress(ReadLimitError):
-                return await self._serve(*self._idle.pop(), job, data)
-        process = AsyncExitStack()
-        return await self._serve(
-            await process.enter_async_context(reader(messages.Parsers.SPLIT)), process, 0, job, data
-        )
-
-    async def aclose(self) -> None:
-        """End all readers that are idle."""
-        while self._idle:
-            await self._idle.pop()[1].aclose()
-
-    async def _serve(
-        self, connection: socket.socket, process: AsyncExitStack, served: int, job: messages.Job, data: bytes
-    ) -> messages.Reply:
-        async with process:
-            reply = await serve(connection, job, data)
-            if (served := served + len(data)) < _MAX_KEPT_BYTES:
-                self._idle.append((connection, process.pop_all(), served))
-        return reply

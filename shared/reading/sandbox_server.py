@@ -94,41 +94,32 @@ def _load(parsers: messages.Parsers) -> None:
 
 
 def _serve_one(connection: int, devnull: int) -> NoReturn:
-    """Do the one job of this process, or one after another while it is to be kept, and end it."""
+    """Do the one job of this process, and end it."""
     try:
         os.write(connection, os.getpid().to_bytes(8))
         for standard in (1, 2):  # a parser's messages could quote the file
             os.dup2(devnull, standard)
-        is_kept = True
-        while is_kept:
-            job = msgspec.msgpack.decode(
-                _receive(connection, int.from_bytes(_receive(connection, 8))), type=messages.Job
-            )
-            _restrict(job)
-            reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
-            _send(connection, len(reply).to_bytes(8) + reply)
-            is_kept = job.keep
+        job = msgspec.msgpack.decode(_receive(connection, int.from_bytes(_receive(connection, 8))), type=messages.Job)
+        _restrict(job)
+        reply = msgspec.msgpack.encode(_run(job, bytes(_receive(connection, job.size))))
+        _send(connection, len(reply).to_bytes(8) + reply)
     finally:
         os._exit(0)
 
 
 def _restrict(job: messages.Job) -> None:
-    """Limit this process for good; in this order, since nothing can be opened afterwards.
-
-    Only the limit of CPU time moves on with each job of a process that is kept.
-    """
-    spent = int(time.process_time())
+    """Limit this process for good; in this order, since nothing can be opened afterwards."""
     limits = [
-        (resource.RLIMIT_AS, memory := job.memory + _VOCABULARY_BYTES, memory),
-        (resource.RLIMIT_CPU, spent + job.seconds, resource.RLIM_INFINITY if job.keep else spent + job.seconds),
-        (resource.RLIMIT_FSIZE, 0, 0),
-        (resource.RLIMIT_CORE, 0, 0),
-        (resource.RLIMIT_NPROC, 0, 0),
-        (resource.RLIMIT_NOFILE, 0, 0),  # neither files nor connections, but for the one that is open
+        (resource.RLIMIT_AS, job.memory + _VOCABULARY_BYTES),
+        (resource.RLIMIT_CPU, int(time.process_time()) + job.seconds),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_NOFILE, 0),  # neither files nor connections, but for the one that is open
     ]
-    for limit, soft, hard in limits:
+    for limit, most in limits:
         with suppress(OSError, ValueError):  # macOS has no limit of address space
-            resource.setrlimit(limit, (soft, hard))
+            resource.setrlimit(limit, (most, most))
 
 
 def _run(job: messages.Job, data: bytes) -> messages.Reply:

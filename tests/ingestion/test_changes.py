@@ -23,9 +23,10 @@ from shared.errors import AlreadyThere, NotAllowed, NotFound, SwitchboardError, 
 from shared.ingestion.changes import delete, ingest_stored, write
 from shared.ingestion.document import Target
 from shared.ingestion.ingest import sync_stored
-from shared.reading.sandbox import Sandbox, sandbox_for_documents
+from shared.reading.sandbox import Sandbox
 from tests.documents.store_contract import content
 from tests.ingestion.memory_index import Lines, MemoryIndex
+from tests.ingestion.split_here import SandboxHere
 from tests.retrieval.index_contract import marks_of
 from tests.stand_ins.azurite import Azurite
 
@@ -185,10 +186,8 @@ type Making = Callable[[], DocumentStore]
 
 
 @pytest.fixture
-async def sandbox() -> AsyncGenerator[Sandbox]:
-    made = sandbox_for_documents(keeps_readers=True)
-    yield made
-    await made.aclose()
+def sandbox() -> Sandbox:
+    return SandboxHere()
 
 
 async def begin(store: DocumentStore, sandbox: Sandbox, start: str) -> Place:

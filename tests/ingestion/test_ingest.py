@@ -7,11 +7,9 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
-import apsw
 import pytest
 
 from local.folder import FoundFile
@@ -22,12 +20,10 @@ from shared.errors import Unavailable, Unreadable
 from shared.ingestion import Outcome
 from shared.ingestion.changes import write
 from shared.ingestion.comparison import comparing
-from shared.ingestion.document import Origin, Target
+from shared.ingestion.document import Origin
 from shared.reading import Page
-from shared.reading.sandbox import sandbox_for_documents
 from shared.retrieval import FileEntry
-from shared.retrieval.sqlite.index import SqliteIndex
-from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex, Workplace, ingest, outcomes, reason
+from tests.ingestion.memory_index import LengthEmbedder, MemoryIndex, Workplace, outcomes, reason
 from tests.triggers.test_served_documents import found
 
 ROOT = Path(__file__).parents[2]
@@ -52,58 +48,6 @@ async def test_each_file_is_indexed_copied_and_reported(place: Workplace) -> Non
     assert reason(report, "leave/three-pages.pdf") == f"{len(pages)} passages"
 
 
-@pytest.mark.nightly
-async def test_kept_readers_make_the_same_index(tmp_path: Path) -> None:
-    place = Workplace(tmp_path)
-    for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
-        shutil.copytree(folder, place.docs / folder.name)
-    report = await place.ingest()
-    assert report.counts()[Outcome.INDEXED] > 30
-    (tmp_path / "other").mkdir()
-    other = Workplace(tmp_path / "other")
-    other.docs, other.sandbox = place.docs, sandbox_for_documents(keeps_readers=True)
-    assert (await other.ingest()).files == report.files
-    await other.sandbox.aclose()
-    assert list(other.index.files.items()) == list(place.index.files.items())
-
-
-@pytest.mark.nightly
-async def test_the_built_in_index_has_the_same_rows_from_kept_readers_as_from_one_process(
-    tmp_path: Path,
-) -> None:
-    place = Workplace(tmp_path)
-    for folder in (FILES, ROOT / "samples" / "documents", ROOT / "docs"):
-        shutil.copytree(folder, place.docs / folder.name)
-    for number in range(30):  # notes of one passage each, in languages that are told apart by the whole file
-        place.write(f"notes/{number}.md", f"# Notiz {number}\n\nDie Brille wird nicht bezahlt. 4711; 12\n")
-    place.write("de/mixed.md", "Die Brille, die wir haben.\n\n" + "# Table\n\n| Brillen | 4711 |\n" * 200)
-    rows: list[dict[str, Sequence[object]]] = []
-    for keeps in (True, False):
-        path = tmp_path / f"index-{keeps}.sqlite"
-        sandbox = sandbox_for_documents(keeps_readers=keeps)
-        target = Target(SqliteIndex(path), None, FileStore(tmp_path / f"content-{keeps}"), sandbox=sandbox)
-        report = await ingest(place.docs, target)
-        await target.aclose()
-        assert report.counts()[Outcome.INDEXED] > 60
-        rows.append(rows_of(path))
-    assert rows[0] == rows[1]
-    assert len(rows[0]["passages"]) > 200
-
-
-def rows_of(path: Path) -> dict[str, Sequence[object]]:
-    """All that is in an index, by table."""
-    with closing(apsw.Connection(str(path))) as db:
-        db.execute("CREATE VIRTUAL TABLE temp.holders USING fts5vocab (main, passage_terms, instance)")
-        queries = {
-            "files": "SELECT * FROM files ORDER BY sourcefile",
-            "passages": "SELECT * FROM passages ORDER BY rowid",
-            "stemmed": "SELECT * FROM stemmed ORDER BY rowid",
-            "languages": "SELECT * FROM languages ORDER BY language",
-            "holders": "SELECT term, doc FROM holders ORDER BY term, doc",
-        }
-        return {table: db.execute(query).fetchall() for table, query in queries.items()}
-
-
 async def test_small_files_are_written_together_and_fail_alone(tmp_path: Path) -> None:
     class Counting(MemoryIndex):
         def __init__(self) -> None:
@@ -118,7 +62,6 @@ async def test_small_files_are_written_together_and_fail_alone(tmp_path: Path) -
 
     place = Workplace(tmp_path)
     place.index = index = Counting()
-    place.sandbox = sandbox_for_documents(keeps_readers=True)
     names = [f"{number:02}.md" for number in range(12)]
     for name in names:
         place.write(name, f"Text of {name}.")
@@ -128,7 +71,6 @@ async def test_small_files_are_written_together_and_fail_alone(tmp_path: Path) -
     place.write("09.md", "")
     place.write("10.html", "<p>Text.</p>")
     report = await place.ingest()
-    await place.sandbox.aclose()
     assert [file.name for file in report.files] == sorted([*names, "10.html"])
     failed = {"03.md", "07.md", "09.md"}
     if os.geteuid():

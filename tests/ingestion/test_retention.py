@@ -34,7 +34,6 @@ async def place(tmp_path: Path) -> AsyncGenerator[Workplace]:
     for name in (OLD, OLDER, "shared.md"):
         os.utime(place.content / name, (0, 0))
     yield place
-    await place.sandbox.aclose()
 
 
 async def target_of(place: Workplace) -> Target:

@@ -2,11 +2,14 @@
 
 import ast
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import replace
@@ -220,6 +223,19 @@ async def test_a_caller_does_not_take_all_readers() -> None:
     assert await sandbox.of("one").read(b"good", ".txt") == [Page("good")]
 
 
+async def test_who_waits_behind_large_files_of_two_callers_is_next() -> None:
+    sandbox = Sandbox(readers=2, readers_of_caller=1, memory=2048 * MEBIBYTE, seconds=60)
+    large = [asyncio.create_task(sandbox.of(who).read(self_drawing_pdf(), ".pdf")) for who in ("a", "b", "a", "b")]
+    third = asyncio.create_task(sandbox.of("c").read(b"good", ".txt"))
+    await asyncio.sleep(0)  # the first two take the readers
+    large[0].cancel()
+    assert await third == [Page("good")]
+    assert not any(task.done() for task in large[1:])
+    for task in large:
+        task.cancel()
+    await asyncio.wait(large)
+
+
 async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
     await SANDBOX.read(b"text", ".txt")
     reading = asyncio.create_task(SANDBOX.read(self_drawing_pdf(), ".pdf"))
@@ -228,6 +244,29 @@ async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
     await asyncio.to_thread(wait_for_readers, some=False)
     await asyncio.wait([reading])
     assert reading.cancelled()
+
+
+async def test_a_file_that_is_given_up_before_a_thread_is_free_leaves_no_connection_open() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    began, free = threading.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as threads, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        loop.set_default_executor(threads)
+        blocked = loop.run_in_executor(None, lambda: began.set() or free.wait())
+        while not began.is_set():  # noqa: ASYNC110 (a thread sets it)
+            await asyncio.sleep(0)
+        reading = asyncio.create_task(SANDBOX.read(self_drawing_pdf(), ".pdf"))
+        while not threads._work_queue.qsize():  # noqa: ASYNC110  # pyright: ignore[reportPrivateUsage]
+            await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        free.set()
+        await blocked
+        await loop.run_in_executor(None, str)
+        gc.collect()
+        assert [str(one.message) for one in told] == []
 
 
 async def test_the_next_file_starts_a_server_when_the_last_one_has_ended() -> None:
