@@ -25,6 +25,8 @@ SDKS = {
     "PIL",
     "mammoth",
     "markdownify",
+    "olefile",
+    "compressed_rtf",
     "pptx",
     "python_calamine",
     "striprtf",

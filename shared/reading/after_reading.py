@@ -20,7 +20,6 @@ from importlib import import_module
 from io import BytesIO
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 import msgspec
@@ -31,9 +30,6 @@ from shared.reading.markdown import FRONT_MATTER
 from shared.reading.packages import package, read_part
 from shared.reading.plain_text import RTF_PICTURE, clean, decode
 from shared.retrieval import day_in
-
-if TYPE_CHECKING:
-    from email.message import Message
 
 type Texts = Iterable[tuple[str, str]]
 """Texts of a file, each with what it is of."""
@@ -59,9 +55,9 @@ _STARTS = {
 _ENDS = {"!--": re.compile("(-->)"), "p:ph": re.compile("(</p:sp>)"), "\\": re.compile(r"(\})|(\{)|\\.", re.DOTALL)}
 """What ends something, and what begins another within it, where these are no tags of the same name."""
 _TEXTS_OF = {
-    # no numbers and errors, nor what an older Excel shows in place of a thread; and WordArt
+    # no numbers and errors, nor what an older Excel shows in place of a thread; and WordArt and buttons
     "office": re.compile(
-        r">(?!\[Threaded comment|(?:[\d.E+-]+|#[^<]*)</(?:\w+:)?v>)([^<]+)</(?:\w+:)?[tv]>"
+        r">(?!\[Threaded comment|(?:[\d.E+-]+|#[^<]*)</(?:\w+:)?v>)([^<]+)</(?:(?:\w+:)?[tv]|font)>"
         r"|<v:textpath\s[^<>]*?string=\"([^\"]+)"
     ),
     **dict.fromkeys(("open", "html"), re.compile(r">([^<>]+)(?:())")),
@@ -110,19 +106,6 @@ def _part(data: bytes, limits: ReadLimits, name: str, elements: tuple[str, ...])
         yield from re.findall(rf"<(?:\w+:)?{element}[^<>]*>\s*([^<>]*)", text)
 
 
-def _mail(data: bytes, _limits: ReadLimits) -> Iterator[str]:
-    from email.utils import parsedate_to_datetime
-
-    yield parsedate_to_datetime(str(_headers(data)["Date"])).isoformat()
-
-
-def _headers(data: bytes) -> "Message":
-    from email.parser import BytesHeaderParser
-    from email.policy import compat32
-
-    return BytesHeaderParser(policy=compat32).parsebytes(data)
-
-
 def _html_times(data: bytes, _limits: ReadLimits) -> Iterator[str]:
     head = data[:_LONGEST_HEAD].decode("latin-1")
     for name in _DATA["dates"]["meta"]:
@@ -141,7 +124,6 @@ _open_document = partial(_part, name=r"meta\.xml", elements=("date", "creation-d
 _epub = partial(_part, name=r".*\.opf", elements=(r"meta\s(?=[^<>]*property=.dcterms:modified)", "date"))
 _STATED: dict[str, Callable[[bytes, ReadLimits], Iterable[str]]] = {
     ".pdf": _pdf,
-    ".eml": _mail,
     ".epub": _epub,
     **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), _office),
     **dict.fromkeys((".odt", ".odp", ".ods"), _open_document),
@@ -152,14 +134,21 @@ _STATED: dict[str, Callable[[bytes, ReadLimits], Iterable[str]]] = {
 
 
 def label_of(data: bytes, suffix: str, limits: ReadLimits) -> str:
-    """Find the name of the sensitivity label of a file, or the label's id if it has no name; empty if it has no label.
+    """Find the sensitivity label of a file: arguments as of `date_of`, and what is returned as of `label_in`."""
+    found: list[tuple[str, str]] = []
+    with suppress(Exception):  # as above
+        found.extend(_LABELS[suffix](data, limits) if suffix in _LABELS else ())
+    return label_in(found)
 
-    The arguments are those of `date_of`. Of equal properties the first one counts.
+
+def label_in(properties: Texts) -> str:
+    """Find the name of the label that properties are of, or its id if it has no name; empty if there is none.
+
+    Of equal properties the first one counts.
     """
     found: dict[str, str] = {}
-    with suppress(Exception):  # as above
-        for name, value in _LABELS[suffix](data, limits) if suffix in _LABELS else ():
-            found.setdefault(name.lower(), unescape(value).strip())
+    for name, value in properties:
+        found.setdefault(name.lower(), unescape(value).strip())
     marks = ((_LABELLED.fullmatch(name), value.lower()) for name, value in found.items())
     ids = (mark[1] for mark, value in marks if mark and value in ("true", "1"))
     label = next((found.get(f"msip_label_{one}_name") or one for one in ids), "")
@@ -182,15 +171,8 @@ def _office_labels(data: bytes, limits: ReadLimits) -> Texts:
             yield from re.findall(r"""\sname=["'](MSIP_[^"']+)["'][^<>]*>\s*<[^<>]*>([^<>]*)""", text)
 
 
-def _mail_labels(data: bytes, _limits: ReadLimits) -> Texts:
-    for one in str(_headers(data)["msip_labels"]).split(";"):
-        name, _, value = one.partition("=")
-        yield name.strip(), value
-
-
 _LABELS: dict[str, Callable[[bytes, ReadLimits], Texts]] = {
     ".pdf": _pdf_labels,
-    ".eml": _mail_labels,
     **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), _office_labels),
 }
 """From the suffix of a file to what finds the properties that may be of a label."""

@@ -3,24 +3,27 @@
 Source: RFC 5322, and RFC 2046, 5.1.4 for alternatives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from email import message_from_bytes, policy
 from email.header import decode_header, make_header
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from pathlib import PurePath
 from typing import cast
 
-from shared.reading import Page, UnreadableError
-from shared.reading.after_reading import lost_words, markup_text
+from shared.reading import Page, Stated, UnreadableError
+from shared.reading.after_reading import label_in, lost_words, markup_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.markup import html_to_markdown
 from shared.reading.office_parts import read_attached
 from shared.reading.packages import MARKUP
-from shared.reading.plain_text import clean, decode
+from shared.reading.plain_text import clean, decode, read_rtf
+from shared.retrieval import day_in
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_SUFFIX = ".eml"
+_RTF = ("application/rtf", "text/rtf")
 _DEEPEST_PART = 50
 """Parts within one another. Real e-mails have four."""
 _LONGEST_NAME = 200
@@ -35,9 +38,23 @@ def read_mail(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     message = message_from_bytes(data, policy=policy.compat32)  # newer policies fail on headers of many real e-mails
     if not (message["From"] or message["Subject"] or message["Date"] or message["Received"]):
         raise UnreadableError("is no e-mail.")
+    return read_message(message, limits)
+
+
+def read_message(message: Message, limits: ReadLimits, left_out: Sequence[str] = ()) -> list[Page]:
+    """Read an e-mail that has been parsed, of which some things are left out already."""
     reader = _Mail(limits)
     text = "\n\n".join(reader.mail(message, 0))
-    return [Page(text, left_out=(*reader.left_out, *lost_words(reader.bodies, text)))]
+    lost = lost_words(reader.bodies, text)
+    return [Page(text, left_out=(*left_out, *reader.left_out, *lost), stated=_stated(message))]
+
+
+def _stated(message: Message) -> Stated:
+    """The day and the label that the headers state."""
+    day, labels = "", (one.partition("=") for one in str(message["msip_labels"]).split(";"))
+    with suppress(ValueError, TypeError, OverflowError):  # there is no date, or it is none
+        day = day_in(parsedate_to_datetime(str(message["Date"])).isoformat())
+    return Stated(day, label_in((name.strip(), value) for name, _, value in labels))
 
 
 class _Mail:
@@ -58,6 +75,9 @@ class _Mail:
         shown = ((name, _header(message, name)) for name in _SHOWN_HEADERS)
         yield "\n".join(f"{name}: {text}" for name, text in shown if text)
         bodies, attached = self._content(message, 0)
+        ends = {PurePath(_name(part)).suffix.lower() for part in attached}
+        if not mails and (".rpmsg" in ends or (".p7m" in ends and not bodies)):
+            raise UnreadableError("is encrypted, or protected by rights (S/MIME, IRM); save its text in another file.")
         yield from bodies
         for part in attached:
             name = _name(part)
@@ -82,6 +102,10 @@ class _Mail:
             return [], [part]
         if kind == "text/html":
             text = self._html(part)
+        elif kind in _RTF:
+            (page,) = read_rtf(_bytes(part), self._limits)
+            text = page.text
+            self.left_out += page.left_out
         elif kind == "text/plain" or not depth:
             text = decode(_bytes(part), part.get_content_charset())
             self.bodies.append(("the text", text))

@@ -45,8 +45,9 @@ RTF_PICTURE = re.compile(rb"(?:[0-9a-fA-F]{2}[\r\n ]*+){500,}+")
 _RTF_NO_DATA = re.compile(r"\\bin(?!\d)")
 """The library expects a number behind this control word."""
 _RTF_NOTE = re.compile(r"(?:\\\*)?\\(?:footnote|annotation)(?![a-z])")
+_RTF_ITEM = re.compile(r"(?=\{\\\*\\htmltag\d* ?<li\b)")
 _RTF_RAISED = re.compile(r"(?<=\w)\{(?:\\[a-z]+\d*)*\\super(?:\\[a-z]+\d*)* ?(?=\d)")
-"""Notes, which the library leaves out; and how raised digits begin."""
+"""Notes, which the library leaves out; items of lists in HTML that is kept as RTF; and how raised digits begin."""
 _RTF_LEFT_OUT = {"text boxes": b"\\shptxt", "headers and footers": b"\\header", "embedded objects": b"\\objdata"}
 _RTF_ROW = re.compile(r"(?:^[^\n]*\|[ \t]*(?:\n|\Z))++", re.MULTILINE)
 """Rows of a table, in what the library makes of them: each cell ends in a bar."""
@@ -109,7 +110,7 @@ def read_rtf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     page = _RTF_CODE_PAGE.search(data)
     encoding = f"cp{page[1].decode()}" if page and _can_decode(data, f"cp{page[1].decode()}") else "cp1252"
     shown = _RTF_RAISED.sub("{^", _RTF_NOTE.sub(" ", _RTF_NO_DATA.sub("", data.decode(encoding, "replace"))))
-    text = rtf_to_text(shown, errors="replace")
+    text = rtf_to_text(_RTF_ITEM.sub(r"\\par ", shown), errors="replace")
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # escapes are halves of rare characters
     left_out = tuple(what for what, mark in _RTF_LEFT_OUT.items() if mark in data)
     return [Page(_RTF_ROW.sub(_rtf_table, text), left_out=left_out)]

@@ -27,7 +27,7 @@ SCAN_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Images of text, which only text recognition can read."""
 OLD_FORMATS = {
     old: f"is in the format {old}, which cannot be read; save it as {new}."
-    for old, new in ((".doc", ".docx"), (".ppt", ".pptx"), (".msg", ".eml"))
+    for old, new in ((".doc", ".docx"), (".ppt", ".pptx"))
 }
 """By the suffix of a format that is not read, what to do with such a file: the end of the sentence 'the file …'."""
 PLAIN_FORMATS = (
@@ -142,8 +142,8 @@ def read_all_pages(
             raise
         raise UnreadableError("is damaged, or not of the format that its name says.") from fault
     check_limit(sum(len(page.text) for page in pages), limits.characters, "characters")
-    stated = Stated(date_of(data, suffix, limits), label_of(data, suffix, limits))
-    cleaned = _cleaned(pages, stated)
+    stated = next((page.stated for page in pages if page.stated != NOTHING_STATED), None)
+    cleaned = _cleaned(pages, stated or Stated(date_of(data, suffix, limits), label_of(data, suffix, limits)))
     lost = losses(data, suffix, cleaned)
     return [*cleaned, Page("", is_blank=True, left_out=lost)] if lost else cleaned
 
@@ -268,6 +268,7 @@ READERS: dict[str, _ReadFormat] = {
     ".tsv": partial(_read_delimited, delimiter="\t"),
     ".epub": _late("markup", "read_epub"),
     **dict.fromkeys((".eml", ".mht", ".mhtml"), _late("mail", "read_mail")),
+    ".msg": _late("outlook", "read_outlook"),
     ".rtf": _late("plain_text", "read_rtf"),
 }
 """The reader of each file suffix."""

@@ -33,7 +33,7 @@ _TEXT = (
 )
 _PDF = ("shared.reading.pdf",)
 _OTHERS = (
-    *(f"shared.reading.{name}" for name in ("mail", "markup", "open_document", "slides", "word", "workbooks")),
+    *(f"shared.reading.{name}" for name in ("markup", "open_document", "outlook", "slides", "word", "workbooks")),
     "xml.dom.expatbuilder",
 )
 _MODULES = {

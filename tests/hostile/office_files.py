@@ -6,6 +6,8 @@ from io import BytesIO
 
 from pptx import Presentation
 
+from tests.hostile.outlook_files import nested_msg, shared_streams_msg
+
 _SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
@@ -236,6 +238,8 @@ OFFICE_FILES = {
     "nested-mails.eml": lambda: nested_eml(1_000),
     "nested-parts.eml": nested_parts_eml,
     "endless.eml": endless_eml,
+    "shared.msg": shared_streams_msg,
+    "nested.msg": lambda: nested_msg(300),
     "line.csv": lambda: b"a,b\n" + b"word " * 10_000_000,
     "field.csv": lambda: b'a,b\n"' + b"word\n" * 10_000_000 + b'",1',
     "commas.csv": lambda: b"a,b\n" + b"," * 5_000_000,

@@ -355,18 +355,18 @@ async def test_parsers_are_loaded_with_the_first_file_that_needs_them() -> None:
 
 IN_READERS = {
     *("pypdfium2", "PIL", "mammoth", "bs4", "lxml", "zipfile", "xml", "chardet"),
-    *("pptx", "python_calamine", "striprtf"),
+    *("compressed_rtf", "olefile", "pptx", "python_calamine", "striprtf"),
 }
 """Modules that parse files of others."""
 PARSERS = {
     *("markup.py", "pdf.py", "pdf_forms.py", "pdf_rules.py", "plain_text.py", "sandbox_server.py"),
     *("after_reading.py", "mail.py", "office_parts.py", "open_document.py", "packages.py", "slides.py", "word.py"),
-    "workbooks.py",
+    *("outlook.py", "workbooks.py"),
 }
 ENTRANCES = {
     *("read_all_pages", "render_pages", "date_of", "label_of", "losses"),
     *(f"read_{what}" for what in ("pdf", "docx", "html", "delimited", "epub", "mail", "rtf", "slides", "workbook")),
-    "read_open_document",
+    *("read_open_document", "read_outlook"),
 }
 
 

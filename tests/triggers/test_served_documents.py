@@ -108,7 +108,7 @@ async def test_only_what_the_caller_may_see_is_looked_for(content: FileStore) ->
     [
         *((name, True) for name in ("page.html", "page.htm", "picture.SVG", "list.xml", "style.xsl", "graph.rdf")),
         *((name, True) for name in ("plan.docx", "program.js", "no-suffix", "data:TEXT/HTML,evil.js")),
-        *((name, True) for name in ("mail.eml", "book.epub", "notes.rtf", "prices.xlsx", "macros.xlsm", "slides.pptx")),
+        *((name, True) for name in ("mail.eml", "mail.msg", "book.epub", "notes.rtf", "macros.xlsm", "slides.pptx")),
         *((name, False) for name in ("plan.pdf", "notes.md", "table.csv", "picture.png", "data:TEXT/HTML,evil.txt")),
     ],
 )
