@@ -36,7 +36,7 @@ _EMBEDDING_BATCH = 64
 """Texts in one call of the embedder: with 500 tokens each, well below the limits of services."""
 _EMBEDDING_CALLS = 4
 """Calls of the embedder at the same time."""
-_FORMAT_VERSION = "12"
+_FORMAT_VERSION = "13"
 """Version of what readers and splitter make of the same bytes. A new one indexes every document again."""
 _FINGERPRINT = re.compile(r"\w+:([0-9a-f]{64}):([0-9a-f]{64})")
 """A finished entry. An index may append a note to the fingerprint of an unfinished one."""

@@ -106,10 +106,9 @@ class _OpenDocument:
                 left_out = f"hidden sheet {name}" if is_sheet else "hidden slides"
                 yield Page("", None if is_sheet else number, left_out=(left_out,))
             elif is_sheet:
-                objects = [
-                    text for frame in child.iter() if local_name(frame) == "object" for text in self._object(frame)
-                ]
-                yield Page("\n\n".join(filter(None, (sheet_text(name, self._rows(child)), *objects))))
+                frames = [one for one in child.iter() if local_name(one) in ("object", "text-box")]
+                texts = (sheet_text(name, self._rows(child)), *chain.from_iterable(map(self._block, frames)))
+                yield Page("\n\n".join(filter(None, texts)))
             else:
                 yield Page("\n\n".join(self._slide(child)), number)
 

@@ -136,6 +136,9 @@ class _WordDocument:
                 return next((one for one in child if one.find(f".//{_WORD}t") is not None), child[-1:])
             case "textpath":
                 return [_element("txbxContent", _element("p", _run(child.get("string", ""))))]
+            case "fldChar" if entries := child.findall(f".//{_WORD}listEntry"):
+                chosen = int(_value(child.find(f".//{_WORD}ddList"), "result") or "0")
+                return [child, *(_text(entry.get(_VALUE, "")) for entry in entries[chosen:][:1])]
             case "sdt" if is_table:
                 return chain.from_iterable(child.iterfind(f"{_WORD}sdtContent"))
             case "bookmarkStart" if is_table:  # mammoth takes it for a row or a cell

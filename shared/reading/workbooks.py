@@ -5,15 +5,18 @@ What it does not read, number formats, is read here.
 """
 
 import datetime as dt
+import re
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
+from typing import Self
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 import python_calamine as calamine
 
 from shared.reading import Page, UnreadableError
+from shared.reading.after_reading import PAGE_NUMBER
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.number_formats import format_code, plain_number, shown_number
 from shared.reading.office_parts import chart_text, comments_of, read_related, related
@@ -27,11 +30,13 @@ type _Formats = dict[tuple[int, int], str]
 
 _ZIP_FILE = b"PK"
 _CELLS = "cells"
+_PRINT_CODE = re.compile(r"&(?:\"[^\"]*\"|K[\da-fA-F+-]{6}|\d{1,3}|(&)|.)", re.DOTALL)
+"""A font, a colour, a size, a number of pages and the like in the header of a printed page. `&&` stands for `&`."""
 
 
 def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     """Read a workbook (`.xlsx`, `.xlsm`, `.xls`). Hidden sheets are left out."""
-    formats: dict[str, _Formats] = {}
+    scans: dict[str, _SheetScan] = {}
     around: dict[str, tuple[str, tuple[str, ...]]] = {}
     shown: dict[_Value, str] = {}
     if data.startswith(_ZIP_FILE):
@@ -39,7 +44,7 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
             check_markup(parts, limits.sheet_bytes, None)
             codes = _codes_of_styles(parts)
             sheets = {sheet.get("name", ""): name for sheet, name in _sheet_parts(parts)}
-            formats = {sheet: _formats_of_cells(parts, name, codes, limits) for sheet, name in sheets.items()}
+            scans = {sheet: _SheetScan(codes, limits).read(parts, name) for sheet, name in sheets.items()}
             around = _texts_around(parts, limits)
             shown = dict(_shifted_texts(parts, limits))
     try:
@@ -51,9 +56,11 @@ def read_workbook(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Pag
                 if sheet.visible != calamine.SheetVisibleEnum.Visible:
                     pages.append(Page("", left_out=(f"hidden sheet {sheet.name}",)))
                     continue
-                text = _sheet_text(workbook, sheet, formats.get(sheet.name, {}), shown, limits)
+                scan = scans.get(sheet.name) or _SheetScan({}, limits)
+                text = _sheet_text(workbook, sheet, scan.formats, shown, limits)
                 more, left_out = around.get(sheet.name, ("", ()))
-                pages.append(Page("\n\n".join(filter(None, (text, more))), left_out=left_out))
+                texts = (text, more, *(scan.running_lines() if text or more else ()))
+                pages.append(Page("\n\n".join(filter(None, texts)), left_out=left_out))
             return pages
     except calamine.CalamineError as fault:
         if isinstance(fault, calamine.PasswordError) or data.startswith(OLE_FILE):
@@ -174,29 +181,38 @@ def _codes_of_styles(parts: zipfile.ZipFile) -> dict[str, str]:
     return {index: code for index, code in codes.items() if code}
 
 
-def _formats_of_cells(parts: zipfile.ZipFile, path: str, codes: dict[str, str], limits: ReadLimits) -> _Formats:
-    """The number formats of a sheet's cells; also checks how far apart its cells are, before memory is taken for it."""
-    scan = _SheetScan(codes, limits)
-    parser = expat.ParserCreate(namespace_separator="}")
-    parser.StartElementHandler = scan.start
-    with parts.open(path) as xml:
-        parser.ParseFile(xml)
-    return scan.formats
-
-
 class _SheetScan:
-    """Follows the elements of a sheet, of which none is kept."""
+    """Follows the elements of a sheet, of which none is kept.
+
+    It checks how far apart the cells are, before memory is taken for them.
+    """
 
     def __init__(self, codes: dict[str, str], limits: ReadLimits) -> None:
         self.formats: _Formats = {}
+        """The number formats of its cells."""
+        self._parser = expat.ParserCreate(namespace_separator="}")
+        self._parser.StartElementHandler = self._start
+        self._printed: list[str] = []
+        """The headers and footers of its printed pages, each behind a line break and its kind."""
         self._codes = codes
         self._limits = limits
         self._rows = self._columns = range(0)
         self._row = self._column = -1
         self._code: str | None = None
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle the start of an element."""
+    def read(self, parts: zipfile.ZipFile, path: str) -> Self:
+        """Read a sheet."""
+        with parts.open(path) as xml:
+            self._parser.ParseFile(xml)
+        return self
+
+    def running_lines(self) -> dict[str, None]:
+        """The headers and footers, each once, without those that only number the pages."""
+        lines = (_PRINT_CODE.sub(lambda code: code[1] or " ", line) for line in "".join(self._printed).split("\n"))
+        parted = (" ".join(line.split()).partition(": ") for line in lines)
+        return dict.fromkeys(kind + colon + text for kind, colon, text in parted if not PAGE_NUMBER.fullmatch(text))
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
         match tag.rpartition("}")[2]:
             case "row":
                 self._row, self._column = int(attributes.get("r", self._row + 2)) - 1, -1
@@ -211,6 +227,10 @@ class _SheetScan:
                 check_limit(len(self._rows) * len(self._columns), self._limits.cells, _CELLS)
                 if self._code:
                     self.formats[self._row, self._column] = self._code
+            case "headerFooter":  # it is behind the cells
+                self._parser.CharacterDataHandler = self._printed.append
+            case name if name.endswith(("Header", "Footer")):
+                self._printed.append(f"\n{name[-6:]}: ")
             case _:
                 pass
 

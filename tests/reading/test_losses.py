@@ -55,6 +55,15 @@ def test_what_a_reader_does_not_know_is_told_with_the_document() -> None:
     assert left_out_of(pages) == "2 words of the text"
 
 
+def test_what_slides_draw_as_older_programs_did_is_told() -> None:
+    make, suffix = MADE["slides"]
+    file = BytesIO(make())
+    with ZipFile(file, "a") as parts:
+        art = '<v:shape><v:textpath string="Open day"/></v:shape><v:textbox><font>Press</font></v:textbox>'
+        parts.writestr("ppt/drawings/vmlDrawing1.vml", f'<xml xmlns:v="urn:schemas-microsoft-com:vml">{art}</xml>')
+    assert "3 words of drawings" in left_out_of(read_all_pages(file.getvalue(), suffix))
+
+
 def test_the_other_version_of_an_email_is_told_for_what_it_has_alone() -> None:
     mail = (
         'From: a@example.com\nSubject: Fees\nContent-Type: multipart/alternative; boundary="b"\n\n'

@@ -96,7 +96,8 @@ SHEETS = (
     '<table:table-cell table:number-columns-repeated="16381"/></table:table-row>'
     "<table:table-row><table:covered-table-cell/><table:table-cell><text:p>2 €</text:p></table:table-cell>"
     '</table:table-row><table:table-row table:number-rows-repeated="1048572">'
-    '<table:table-cell table:number-columns-repeated="16384"/></table:table-row></table:table>'
+    '<table:table-cell table:number-columns-repeated="16384"/></table:table-row><table:shapes><draw:frame>'
+    "<draw:text-box><text:p>From 2 March</text:p></draw:text-box></draw:frame></table:shapes></table:table>"
     '<table:table table:name="Pay" table:style-name="off"><table:table-row><table:table-cell><text:p>9</text:p>'
     "</table:table-cell></table:table-row></table:table>"
 )
@@ -107,7 +108,7 @@ def test_a_workbook_has_a_page_for_each_sheet_as_it_is_shown() -> None:
     prices, hidden = read_all_pages(data, ".ods")
     assert prices.text == (
         "## Prices\n\nPrice list\n\n| Group | Price | Since |\n| --- | --- | --- |\n"
-        "| Tea | 1.234,50 € (Comment: Net) | 2026-03-05 |\n| Tea | 2 € |  |"
+        "| Tea | 1.234,50 € (Comment: Net) | 2026-03-05 |\n| Tea | 2 € |  |\n\nFrom 2 March"
     )
     assert hidden == Page("", left_out=("hidden sheet Pay",))
 

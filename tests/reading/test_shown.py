@@ -133,6 +133,14 @@ def test_what_is_raised_or_lowered_stays_apart_from_the_number_before(shown: str
             ),
             "Once",
         ),
+        (
+            p(
+                r("Pays by ") + '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:ddList><w:result w:val="1"/>'
+                '<w:listEntry w:val="cash"/><w:listEntry w:val="card"/></w:ddList></w:ffData></w:fldChar></w:r>'
+                '<w:r><w:instrText>FORMDROPDOWN</w:instrText></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+            ),
+            "Pays by card",
+        ),
         (p(r("There") + "<w:del><w:r><w:delText>never</w:delText></w:r></w:del>"), "There"),
     ],
 )  # fmt: skip
@@ -352,6 +360,21 @@ def test_what_is_drawn_on_a_sheet_is_read() -> None:
     book.close()
     text = read_pages(file.getvalue(), ".xlsx")[0].text
     assert "\n\nApproved on 3 March\n\nFleet\n\nYear of launch\n\n|  | Boats |" in text
+
+
+def test_the_headers_and_footers_of_printed_sheets_are_read_without_their_codes() -> None:
+    file = BytesIO()
+    book = xlsxwriter.Workbook(file)
+    for name in ("Fees", "Boats", "Empty"):
+        sheet = book.add_worksheet(name)
+        sheet.set_header('&L&"Arial,Bold"&Kff0000Fees of 2026&C&A&R&14 Kim && Son')
+        sheet.set_footer("Page &P of &N" if name == "Fees" else "&CNot for the public, &D")
+        sheet.write("A1", None if name == "Empty" else 417)
+    book.close()
+    assert [page.text.partition("\n\n")[2] for page in read_pages(file.getvalue(), ".xlsx")] == [
+        "417\n\nHeader: Fees of 2026 Kim & Son",
+        "417\n\nHeader: Fees of 2026 Kim & Son\n\nFooter: Not for the public,",
+    ]
 
 
 def test_the_text_of_wordart_is_text() -> None:
