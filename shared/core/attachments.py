@@ -31,7 +31,7 @@ _UNKNOWN_TYPES = {"", "application/octet-stream", "binary/octet-stream"}
 _CSV_OR_EXCEL = "application/vnd.ms-excel"
 """What browsers on Windows with Excel declare for CSV files too."""
 _READABLE = (
-    "Send PDF, DOCX, PPTX, XLSX, CSV, EPUB, EML, RTF, HTML, Markdown or text, or an image as PNG, JPEG, WebP or GIF."
+    "Send PDF, DOCX, PPTX, XLSX, CSV, EPUB, EML, MSG, RTF, HTML, Markdown or text, or an image: PNG, JPEG, WebP or GIF."
 )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import chain, count
 from urllib.parse import unquote, urlsplit
+from xml.etree.ElementTree import Element
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
@@ -55,12 +56,15 @@ def decoded_html(data: bytes) -> str:
 
 
 def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Read a book, without its table of contents."""
-    pages: list[Page] = []
+    """Read a book: its title and authors, and its chapters, without its table of contents."""
     size = 0
     with package(data, limits) as parts:
         encrypted = _encrypted(parts)
-        for name in chapters(parts):
+        container = parse_xml(parts.read(_CONTAINER))
+        root = next(one.get("full-path", "") for one in container.iterfind("{*}rootfiles/{*}rootfile"))
+        book = parse_xml(parts.read(root))
+        pages = [Page(_about(book))]
+        for name in _chapters(root, book, set(parts.namelist())):
             if name in encrypted:
                 raise UnreadableError("is protected against copying (DRM); save it without the protection.")
             size += parts.getinfo(name).file_size
@@ -70,11 +74,15 @@ def read_epub(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     return pages
 
 
-def chapters(parts: zipfile.ZipFile) -> Iterator[str]:
+def _about(book: Element) -> str:
+    """The title of a book, and who wrote it."""
+    found = (book.iterfind(f"{{*}}metadata/{{*}}{name}") for name in ("title", "creator"))
+    title, authors = (", ".join((one.text or "").strip() for one in elements) for elements in found)
+    return "\n\n".join(filter(None, (f"# {title}" * bool(title), authors)))
+
+
+def _chapters(root: str, book: Element, present: set[str]) -> Iterator[str]:
     """The names of the chapters' parts, each once, as the package lists them; names without a part are left out."""
-    container = parse_xml(parts.read(_CONTAINER))
-    root = next(one.get("full-path", "") for one in container.iterfind("{*}rootfiles/{*}rootfile"))
-    book = parse_xml(parts.read(root))
     items = {item.get("id"): item for item in book.iterfind("{*}manifest/{*}item")}
     names: dict[str, None] = {}
     for reference in book.iterfind("{*}spine/{*}itemref"):
@@ -83,7 +91,6 @@ def chapters(parts: zipfile.ZipFile) -> Iterator[str]:
             continue
         if "nav" not in item.get("properties", "").split():
             names[_name(root, item.get("href", ""))] = None
-    present = set(parts.namelist())
     yield from (name for name in names if name in present)
 
 

@@ -235,6 +235,7 @@ def test_a_book_is_read_in_the_order_of_its_chapters(tmp_path: Path) -> None:
     )
     book.save(str(tmp_path / "tea.epub"))
     pages = read_pages((tmp_path / "tea.epub").read_bytes(), ".epub")
+    assert pages[0].text == "# Tea"
     chapters = [page.text for page in pages if "# Leaves" in page.text or "# Cups" in page.text]
     assert [text.partition("# ")[2].partition("\n")[0] for text in chapters] == ["Leaves", "Cups"]
     assert "Water at 80 °C." in chapters[0]
