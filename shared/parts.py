@@ -208,8 +208,8 @@ def build_runs(service: Service) -> "tuple[Runs, Callable[[], Coroutine[Any, Any
         from shared.runs.blob_objects import BlobObjects
         from shared.runs.queue_engine import QueueEngine
 
-        runner = Runner(BlobObjects.from_settings(settings), service, {}, answers)
-        engine = QueueEngine.from_settings(settings, InProcess(runner.run))
+        runner = Runner(BlobObjects(settings), service, {}, answers)
+        engine = QueueEngine(settings, InProcess(runner.run))
     else:
         from shared.runs.folder_objects import FolderObjects
 

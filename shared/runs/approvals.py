@@ -18,7 +18,7 @@ from shared.chat_types import Decision
 from shared.errors import BadRequest, Decided, NotFound
 from shared.events import ChatEvent, ConsentAsked
 from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.claim import enter_going, going_name, read_state, read_version
+from shared.runs.claim import GOING, enter_going, read_state, read_version
 from shared.runs.journal import read_journal, write_first_piece
 from shared.runs.kept_tools import calls_of, change_call, codes_of, read_call
 from shared.runs.live import is_paused
@@ -221,7 +221,7 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
 
 async def let_rest(store: ObjectStore, run_id: str) -> State | None:
     """Look no longer after a run that waits for a person, unless that has decided meanwhile; return its state."""
-    await store.delete(going_name(run_id))
+    await store.delete(GOING + run_id)
     state = await free_if_decided(store, run_id)
     if state and not (state.waits or state.deleted):
         await enter_going(store, run_id)

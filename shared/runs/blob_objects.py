@@ -39,20 +39,14 @@ class BlobObjects:
     there then, which is what they wrote.
 
     Args:
-        container: Client of the container.
+        settings: Name the account and the container, and have been checked to be complete.
+
+    Raises:
+        NotConfigured: the connection string is none.
     """
 
-    def __init__(self, container: ContainerClient) -> None:
-        self._container = container
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "BlobObjects":
-        """The container of runs in the account that the settings name, which have been checked to be complete.
-
-        Raises:
-            NotConfigured: the connection string is none.
-        """
-        return cls(open_container(settings, settings.batch_queue))
+    def __init__(self, settings: Settings) -> None:
+        self._container = open_container(settings, settings.batch_queue)
 
     async def read(self, name: str) -> Stored | None:
         """Read an object; None if there is none."""

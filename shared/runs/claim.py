@@ -20,6 +20,9 @@ from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
 from shared.wire.table import PROTOCOLS
 
+GOING, FAILED = "going/", "failed/"
+"""Begin the names of objects: of runs that have neither ended nor wait for a person, and that ended with a fault."""
+
 _log = logging.getLogger("switchboard.run")
 
 
@@ -38,14 +41,6 @@ class Claim:
         self._store = store
         self._etag = etag
         self._renewed = time.monotonic()
-
-    async def request(self) -> tuple[RunRequest, Body]:
-        """Read the request.
-
-        Raises:
-            InternalError: it is not there, or damaged.
-        """
-        return await read_request(self._store, self.run_id)
 
     async def keep(self, stop: Callable[[], object], leave: Callable[[], object]) -> None:
         """Renew the claim until cancelled; call `stop` when the run is to end, `leave` when another runner has it."""
@@ -98,7 +93,7 @@ class Claim:
             return
         with suppress(Conflict):
             if result.status >= 500:
-                await self._store.write(failed_name(self.run_id), b"", NEW)
+                await self._store.write(FAILED + self.run_id, b"", NEW)
         with suppress(Conflict):
             await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
         state = await read_state(self._store, self.run_id)
@@ -208,20 +203,10 @@ async def read_result(store: ObjectStore, run_id: str) -> Result | None:
     return decode(found.data, Result) if found else None
 
 
-def going_name(run_id: str) -> str:
-    """Return the name of the object that a run has while it has neither ended nor waits for a person."""
-    return f"going/{run_id}"
-
-
-def failed_name(run_id: str) -> str:
-    """Return the name of the object that a run has which ended with a fault, for operators."""
-    return f"failed/{run_id}"
-
-
 async def enter_going(store: ObjectStore, run_id: str) -> None:
     """Enter a run among those that are looked after."""
     with suppress(Conflict):  # it is there
-        await store.write(going_name(run_id), b"", NEW)
+        await store.write(GOING + run_id, b"", NEW)
 
 
 async def settle(store: ObjectStore, run_id: str, state: State) -> None:
@@ -229,7 +214,7 @@ async def settle(store: ObjectStore, run_id: str, state: State) -> None:
     if state.decided or state.stopped or state.runs > 1:  # else it has asked nobody for consent
         for name in [name async for name in store.names(tools_of(run_id))]:
             await change_call(store, name, _ended)
-    await store.delete(going_name(run_id))
+    await store.delete(GOING + run_id)
 
 
 def _ended(call: KeptCall) -> KeptCall | None:
@@ -246,8 +231,8 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
                 if approval_id := read_call(found.data).approval_id:
                     await store.delete(f"approvals/{approval_id}")
         await store.delete(name)
-    await store.delete(going_name(run_id))
-    await store.delete(failed_name(run_id))
+    await store.delete(GOING + run_id)
+    await store.delete(FAILED + run_id)
     if state:
         await store.delete(f"{run_id}/state")
 

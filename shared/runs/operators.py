@@ -10,7 +10,7 @@ from shared.errors import BadRequest, InternalError
 from shared.history import owner_of
 from shared.runs import ObjectStore
 from shared.runs.approvals import run_of, waiting_calls
-from shared.runs.claim import read_request, read_result, read_state
+from shared.runs.claim import FAILED, GOING, read_request, read_result, read_state
 from shared.runs.records import is_run_id
 from shared.wire.run_body import utc
 
@@ -30,7 +30,7 @@ async def list_runs(store: ObjectStore, state: str, limit: int, after: str) -> t
     """
     if state not in ("", *STATES) or (after and not is_run_id(after)):
         raise BadRequest(f"state: should be one of {', '.join(STATES)}; after: the `next` of the page before.")
-    folders = {"failed": ("failed/",), "waiting": ("open/",)}.get(state, ("failed/", "open/", "going/"))
+    folders = {"failed": (FAILED,), "waiting": ("open/",)}.get(state, (FAILED, "open/", GOING))
     names = [name for folder in folders async for name in store.names(folder)]
     ids = {await run_of(store, name[-32:]) if name.startswith("open/") else name.rpartition("/")[2] for name in names}
     found, end = list[dict[str, Json]](), None

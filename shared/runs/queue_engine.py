@@ -53,20 +53,18 @@ class QueueEngine:
     message only if there is none. If this process dies, a sweep finds the run.
 
     Args:
-        queue: Client of the queue.
+        settings: Name the account and the queue.
         here: Runs runs in this process.
+
+    Raises:
+        NotConfigured: the connection string is none.
     """
 
-    def __init__(self, queue: QueueClient, here: InProcess) -> None:
-        self._queue = queue
+    def __init__(self, settings: Settings, here: InProcess) -> None:
+        self._queue = open_queue(settings, settings.batch_queue)
         self._here = here
         self._held = Counter[str]()
         self._sent = dict[str, float]()
-
-    @classmethod
-    def from_settings(cls, settings: Settings, here: InProcess) -> "QueueEngine":
-        """Make the engine of the account that the settings name; raise as `open_queue` does."""
-        return cls(open_queue(settings, settings.batch_queue), here)
 
     async def start(self, run_id: str, state: State) -> None:
         """Begin a run here if there is room; else put it into the queue."""

@@ -15,12 +15,12 @@ from shared.history import owner_of
 from shared.runs import NEW, Conflict, Engine, records
 from shared.runs.approvals import close_calls, let_rest
 from shared.runs.claim import (
+    FAILED,
     Claim,
     change_state,
     claim_run,
     claimed_by_new_runner,
     enter_going,
-    failed_name,
     purge,
     read_request,
     read_result,
@@ -234,7 +234,7 @@ class Runs:
         again = {"runner": "", "runs": 0, "started": 0, "stopped": False, "journal": state.journal + 1}
         state = await self._mark(run_id, beat=time.time(), **again)
         await self.store.delete(f"{run_id}/result")
-        await self.store.delete(failed_name(run_id))
+        await self.store.delete(FAILED + run_id)
         await self._engine.start(run_id, state)
 
     async def delete(self, run_id: str, owner: str) -> None:

@@ -19,7 +19,7 @@ from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
-from shared.runs.claim import Claim, claim_run, failed, unreadable
+from shared.runs.claim import Claim, claim_run, failed, read_request, unreadable
 from shared.runs.consents import enter_chats
 from shared.runs.journal import Journal, Live, write_first_piece
 from shared.runs.kept_calls import KeptCalls
@@ -134,7 +134,7 @@ class Runner:
 
     async def _wait(self, claim: Claim, run: "_Run") -> None:
         """Let a run wait for the decisions that it has asked for."""
-        request, _ = await claim.request()
+        request, _ = await read_request(self.store, claim.run_id)
         calls = await asked_calls(self.store, claim.run_id)
         await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(request.caller))
         if run.live:
@@ -228,7 +228,7 @@ class _Run:
     async def give_up(self, error: SwitchboardError) -> None:
         """End it with an error. What it has done stays readable."""
         try:
-            request, _ = await self._claim.request()
+            request, _ = await read_request(self._store, self.run_id)
             self._queued_as = request.queued_as
             if is_paused(known := await self._journal.read()):
                 await self._leave_pause(known)
@@ -254,7 +254,7 @@ class _Run:
     async def result(self) -> Result | None:
         """Answer it; None: it waits for a person."""
         try:
-            request, body = (self._new.request, None) if self._new else await self._claim.request()
+            request, body = (self._new.request, None) if self._new else await read_request(self._store, self.run_id)
         except InternalError as error:
             return unreadable(error)
         self._queued_as = request.queued_as

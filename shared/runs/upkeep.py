@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import ObjectStore, records
-from shared.runs.claim import enter_going, purge, read_state
+from shared.runs.claim import GOING, enter_going, purge, read_state
 from shared.runs.registry import Runs
 
 _SWEEP_SECONDS = 15
@@ -46,7 +46,7 @@ async def sweep(runs: Runs) -> None:
     Raises:
         Unavailable, TooSlow: the store or the engine cannot be used.
     """
-    for name in [name async for name in runs.store.names("going/")]:
+    for name in [name async for name in runs.store.names(GOING)]:
         try:
             await runs.look_after(name.rpartition("/")[2])
         except InternalError as error:  # one that cannot be read must not keep the others

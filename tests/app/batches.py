@@ -47,7 +47,7 @@ async def place_of(kind: str, data_dir: Path, azurite: Azurite) -> AsyncGenerato
         yield Place(data_dir, {}, FolderObjects(data_dir / "batches"))
         return
     settings = {"AzureWebJobsStorage": azurite.connection_string, "BATCH_QUEUE": f"b{uuid4().hex}"}
-    store = BlobObjects.from_settings(Settings.read(settings))
+    store = BlobObjects(Settings.read(settings))
     yield Place(data_dir, settings, store)
     await store.aclose()
 

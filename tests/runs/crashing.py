@@ -140,7 +140,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
 def store_of(settings: Settings) -> ObjectStore:
     """Where the runs of these settings are: in blobs, or in a folder."""
     if settings.azure_web_jobs_storage:
-        return BlobObjects.from_settings(settings)
+        return BlobObjects(settings)
     return FolderObjects(settings.data_dir / "batches")
 
 
@@ -173,7 +173,7 @@ async def run_chat(order: dict[str, Any]) -> dict[str, Any]:
 def engine_of(settings: Settings, runner: Runner) -> Engine:
     """The engine of these settings: with a queue, or of this process alone."""
     here = InProcess(runner.run)
-    return QueueEngine.from_settings(settings, here) if settings.azure_web_jobs_storage else here
+    return QueueEngine(settings, here) if settings.azure_web_jobs_storage else here
 
 
 async def act(order: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +206,7 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
         return {"acknowledged": False, "written": store.written}
     # Nobody asks for the run: that would let it go on.
     while not ((result := await claim.read_result(store, run_id)) or await _waits(store, run_id)) or (
-        result and await store.read(claim.going_name(run_id))
+        result and await store.read(claim.GOING + run_id)
     ):
         await asyncio.sleep(0.02)
         if outage:
@@ -227,7 +227,7 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
 async def _waits(store: ObjectStore, run_id: str) -> bool:
     """Whether a run waits for a person, and nothing is to be done for it."""
     state = await claim.read_state(store, run_id)
-    return bool(state and state.waits) and await store.read(claim.going_name(run_id)) is None
+    return bool(state and state.waits) and await store.read(claim.GOING + run_id) is None
 
 
 async def _calls(store: ObjectStore, run_id: str) -> AsyncGenerator[Stored]:

@@ -27,7 +27,7 @@ def settings(azurite: Azurite) -> Settings:
 
 @pytest.fixture
 async def store(settings: Settings) -> AsyncGenerator[BlobObjects]:
-    store = BlobObjects.from_settings(settings)
+    store = BlobObjects(settings)
     yield store
     await store.aclose()
 
@@ -46,7 +46,7 @@ async def test_a_run_whose_caller_has_no_room_here_waits_in_the_queue_by_its_id_
     azurite: Azurite, settings: Settings
 ) -> None:
     here = InProcess(hanging)
-    engine, turn = QueueEngine.from_settings(settings, here), State("alice", 1, 1)
+    engine, turn = QueueEngine(settings, here), State("alice", 1, 1)
     for number in range(SHARE):
         await engine.start(f"{number}", turn)
     await engine.start(BATCH, turn)  # it makes the queue
@@ -62,7 +62,7 @@ async def test_a_run_whose_caller_has_no_room_here_waits_in_the_queue_by_its_id_
 
 
 async def test_runs_that_hang_leave_a_place_of_the_trigger_to_other_callers(settings: Settings) -> None:
-    engine, turn = QueueEngine.from_settings(settings, InProcess(hanging)), State("alice", 1, 1)
+    engine, turn = QueueEngine(settings, InProcess(hanging)), State("alice", 1, 1)
     held = [asyncio.create_task(engine.take(f"{number}", turn)) for number in range(SHARE)]
     ended, hold = await asyncio.wait(held, timeout=1, return_when=asyncio.ALL_COMPLETED)
     assert (len(ended), len(hold)) == (SHARE - 2, 2)
@@ -74,16 +74,16 @@ async def test_runs_that_hang_leave_a_place_of_the_trigger_to_other_callers(sett
 async def test_a_wrong_connection_string_is_told_by_its_name() -> None:
     settings = Settings.read({"AzureWebJobsStorage": "AccountName=a;nonsense"})
     with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):
-        BlobObjects.from_settings(settings)
+        BlobObjects(settings)
     with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):
-        QueueEngine.from_settings(settings, InProcess(hanging))
+        QueueEngine(settings, InProcess(hanging))
 
 
 async def test_an_account_that_is_not_there_is_unavailable() -> None:
     address = "http://127.0.0.1:1/account"
     account = f"AccountName=account;AccountKey=a2V5;BlobEndpoint={address};QueueEndpoint={address}"
     settings = Settings.read({"AzureWebJobsStorage": account})
-    store, engine = BlobObjects.from_settings(settings), QueueEngine.from_settings(settings, InProcess(hanging))
+    store, engine = BlobObjects(settings), QueueEngine(settings, InProcess(hanging))
     with pytest.raises(Unavailable, match="AzureWebJobsStorage"):
         await store.write("a/state", b"", NEW)
     for number in range(SHARE):

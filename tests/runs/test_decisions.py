@@ -31,7 +31,7 @@ from shared.runs.approvals import (
     run_of,
 )
 from shared.runs.begin import decided
-from shared.runs.claim import change_state, going_name
+from shared.runs.claim import GOING, change_state
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.records import State, digest
 from shared.tools.calls import KeptCall
@@ -109,11 +109,11 @@ async def test_a_run_is_looked_after_whose_decision_came_while_a_sweep_let_it_re
     store = RestingMeanwhile(clerk.settings.data_dir / "batches")
     decider = Decider(digest("anonymous"), "anonymous")
     run_id = await run_of(store, call.approval_id)
-    while await store.read(going_name(str(run_id))):  # noqa: ASYNC110 (its runner leaves it; else that goes on with it)
+    while await store.read(GOING + str(run_id)):  # noqa: ASYNC110 (its runner leaves it; else that goes on with it)
         await asyncio.sleep(0.01)
     decided = await record_decision(store, call.approval_id, yes(call), decider)
     await free_if_decided(store, decided.run_id)
-    assert await store.read(going_name(decided.run_id))  # so that it goes on if this process ends now
+    assert await store.read(GOING + decided.run_id)  # so that it goes on if this process ends now
 
 
 @pytest.mark.parametrize("answers", [(True, True), (True, False), (False, True)])

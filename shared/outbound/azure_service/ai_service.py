@@ -37,12 +37,7 @@ class AIService:
     async def ask[Answer](
         self, call: Callable[[], Awaitable[Answer]], *, deadline: float, invocation_id: str | None = None
     ) -> Answer:
-        """Make a call of an SDK, again where a second try may help.
-
-        Args:
-            call: Makes the request.
-            deadline: When the answer must be there, on the event loop's clock, in seconds.
-            invocation_id: The request's id, for the log.
+        """Make a call of an SDK as `asking.ask` does.
 
         Raises:
             BadRequest, Unavailable, RateLimited, TooSlow: there is no answer; says what to do.
