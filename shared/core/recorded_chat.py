@@ -8,7 +8,7 @@ from copy import replace
 
 from shared.chat_types import RequestContext
 from shared.errors import NotFound, SwitchboardError, log_fault
-from shared.history import HistoryStore, StoredMessage, owner_of
+from shared.history import Edit, HistoryStore, StoredMessage, owner_of
 from shared.runtime.background import in_background
 
 _log = logging.getLogger("switchboard.history")
@@ -127,7 +127,7 @@ class RecordedChat:
         new = [one for one in by_id.values() if not _is_same(one, self._written.get(one.id))]
         taken_back = [one for one in (*self._replaced, *self._asked) if one.id not in by_id]
         if new or taken_back:
-            await self._history.write(owner_of(self._context.caller), self._id, new, taken_back=taken_back)
+            await self._history.write(owner_of(self._context.caller), self._id, new, Edit(taken_back=taken_back))
             self._written |= {one.id: one for one in new}
             self._replaced = ()
 

@@ -144,6 +144,21 @@ class StoredMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """The id of the message that it answers, and after which it is read."""
 
 
+class Edit(msgspec.Struct, frozen=True):
+    """What a write changes besides messages."""
+
+    title: str = ""
+    """The new title; empty: it stays, and the first messages of a conversation that is `UNTITLED` give it one."""
+    pinned: bool | None = None
+    """Whether the conversation is pinned now; None: as before. A pin alone leaves the conversation's time as it is."""
+    taken_back: Sequence[StoredMessage] = ()
+    """Messages to remove by their ids, in the same step, with the title that one of them gave. That is rare."""
+
+
+NO_EDIT = Edit()
+"""A write of messages alone."""
+
+
 class HistoryStore(Protocol):
     """Keeps conversations. Every method raises Unavailable if the store cannot be used."""
 
@@ -176,19 +191,9 @@ class HistoryStore(Protocol):
         ...
 
     async def write(
-        self,
-        owner: str,
-        conversation_id: str,
-        messages: Sequence[StoredMessage],
-        title: str = "",
-        pinned: bool | None = None,
-        taken_back: Sequence[StoredMessage] = (),
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], edit: Edit = NO_EDIT
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message: all of them, or none.
-
-        Without a title it stays as it is; the first messages of a conversation that is `UNTITLED` give it one. Without
-        `pinned` that stays too; a write of nothing else leaves the conversation's time as it is. In the same step the
-        messages with the ids of those `taken_back` are removed, with the title that one of them gave.
 
         Raises:
             NotFound: the owner has no such conversation.

@@ -18,10 +18,10 @@ from azure.data.tables.aio import TableClient
 
 from shared.chat_types import PartHealth
 from shared.errors import NotFound, Unavailable
-from shared.history import MOST_MESSAGES, NEWEST, Conversation, Mode, Page, StoredMessage, contents
+from shared.history import MOST_MESSAGES, NEWEST, NO_EDIT, Conversation, Edit, Mode, Page, StoredMessage, contents
 from shared.history import azure_table_rows as entities
 from shared.history.azure_table import HistoryTable
-from shared.history.azure_table_writing import FEW, Edit, new_name, read, write
+from shared.history.azure_table_writing import FEW, new_name, read, write
 from shared.outbound.azure_service.storage import found
 
 _LEFTOVER_AGE = timedelta(hours=1)
@@ -83,16 +83,9 @@ class AzureTableHistory:
         return await self._table.run(work)
 
     async def write(
-        self,
-        owner: str,
-        conversation_id: str,
-        messages: Sequence[StoredMessage],
-        title: str = "",
-        pinned: bool | None = None,
-        taken_back: Sequence[StoredMessage] = (),
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], edit: Edit = NO_EDIT
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message; remove those taken back."""
-        edit = Edit(title, pinned, taken_back)
         messages = contents.merged((), messages)
         tried: set[str] = set()
 

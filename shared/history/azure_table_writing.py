@@ -14,12 +14,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from uuid import uuid4
 
-import msgspec
 from azure.core.exceptions import AzureError
 from azure.data.tables import TableEntity, UpdateMode
 from azure.data.tables.aio import TableClient
 
-from shared.history import MOST_MESSAGES, Conversation, StoredMessage, contents
+from shared.history import MOST_MESSAGES, Conversation, Edit, StoredMessage, contents
 from shared.history import azure_table_rows as entities
 from shared.history.azure_table_rows import Changed, Head, Operation
 from shared.outbound.azure_service.storage import found
@@ -28,17 +27,6 @@ FEW = 20
 """Up to so many entities are read one by one; for more a whole range is read."""
 type Writes = Mapping[int, tuple[StoredMessage, ...]]
 """The messages that each write added, by its number."""
-
-
-class Edit(msgspec.Struct, frozen=True):
-    """What a write changes besides messages."""
-
-    title: str
-    """The new title; empty: it stays."""
-    pinned: bool | None
-    """Whether the chat is pinned now; None: as before."""
-    taken_back: Sequence[StoredMessage] = ()
-    """The messages to remove: then all others are written anew. That is rare."""
 
 
 def new_name() -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from shared.chat_types import PartHealth
 from shared.errors import Unavailable
-from shared.history import MOST_MESSAGES, NEWEST, Conversation, Mode, Page, StoredMessage, contents
+from shared.history import MOST_MESSAGES, NEWEST, NO_EDIT, Conversation, Edit, Mode, Page, StoredMessage, contents
 from shared.outbound.sqlite_file import SqliteFile, SqliteStore
 
 _SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -80,33 +80,27 @@ class SqliteHistory:
         return contents.paired(await self._store.run(work))
 
     async def write(
-        self,
-        owner: str,
-        conversation_id: str,
-        messages: Sequence[StoredMessage],
-        title: str = "",
-        pinned: bool | None = None,
-        taken_back: Sequence[StoredMessage] = (),
+        self, owner: str, conversation_id: str, messages: Sequence[StoredMessage], edit: Edit = NO_EDIT
     ) -> Conversation:
         """Replace the message with the same id, or add at the end, for each message; remove those taken back."""
 
         def work(db: apsw.Connection) -> Conversation:
             conversation = _find(db, owner, conversation_id)
-            if pinned is not None:
-                db.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
-                if not messages and not title:
+            if edit.pinned is not None:
+                db.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (edit.pinned, conversation_id))
+                if not messages and not edit.title:
                     return _find(db, owner, conversation_id)
             db.executemany(
                 "DELETE FROM messages WHERE conversation = ? AND id = ?",
-                ((conversation_id, message.id) for message in taken_back),
+                ((conversation_id, message.id) for message in edit.taken_back),
             )
             db.executemany(
                 "INSERT INTO messages (conversation, id, message) VALUES (?, ?, ?) "
                 "ON CONFLICT (conversation, id) DO UPDATE SET message = excluded.message",
                 ((conversation_id, message.id, contents.encode(message)) for message in messages),
             )
-            new_title = title or contents.title_without(
-                contents.title_after(conversation, messages), taken_back, _all(db, conversation_id)
+            new_title = edit.title or contents.title_without(
+                contents.title_after(conversation, messages), edit.taken_back, _all(db, conversation_id)
             )
             count, last = _measure(db, conversation_id, {message.id: message for message in messages})
             db.execute(

@@ -148,8 +148,8 @@ def parse_new_chat(body: Mapping[str, Json]) -> tuple[history.Mode, str, str | N
     )
 
 
-def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[history.StoredMessage], str, bool | None]:
-    """Read the messages to add or to update, the new title, and whether the chat is pinned; empty and None: as before.
+def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[history.StoredMessage], history.Edit]:
+    """Read the messages to add or to update, and what else changes.
 
     A message without a timestamp gets `now`.
 
@@ -160,7 +160,7 @@ def parse_update(body: Mapping[str, Json], now: datetime) -> tuple[list[history.
     title = (update.title or "").strip()
     if not title and update.pinned is None and body.get("messages") is None:
         raise BadRequest("messages: is missing. Send messages, a title, or `pinned`.")
-    return [_message(message, now) for message in update.messages], title, update.pinned
+    return [_message(message, now) for message in update.messages], history.Edit(title, update.pinned)
 
 
 def conversation_json(chat: history.Conversation) -> dict[str, Json]:

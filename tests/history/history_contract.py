@@ -16,7 +16,7 @@ import pytest
 
 from shared.chat_types import Role
 from shared.errors import NotFound, TooLarge
-from shared.history import NEWEST, UNTITLED, HistoryStore, ListPosition, Mode, Page, StoredMessage, new_session_id
+from shared.history import NEWEST, UNTITLED, Edit, HistoryStore, ListPosition, Mode, Page, StoredMessage, new_session_id
 from shared.history.searching import find_chats
 from shared.history.sharing import links_of, read_shared, share, stop_sharing
 
@@ -206,7 +206,7 @@ class HistoryContract:
 
     async def test_a_title_replaces_the_one_before(self, history: HistoryStore) -> None:
         owner, chat = await self.started(history, said(0))
-        renamed = await history.write(owner, chat, [], "Dental care")
+        renamed = await history.write(owner, chat, [], Edit("Dental care"))
         assert (renamed.title, renamed.message_count) == ("Dental care", 1)
         written = await history.write(owner, chat, [said(1)])
         assert written.title == "Dental care"
@@ -216,20 +216,20 @@ class HistoryContract:
         owner, chat = await self.started(history, said(0))
         before = await history.write(owner, chat, [])
         newer = await history.create(owner, Mode.MULTI_AGENT, "Newer")
-        pinned = await history.write(owner, chat, [], pinned=True)
-        assert pinned == replace(before, pinned=True) == await history.write(owner, chat, [], pinned=True)
+        pinned = await history.write(owner, chat, [], Edit(pinned=True))
+        assert pinned == replace(before, pinned=True) == await history.write(owner, chat, [], Edit(pinned=True))
         assert list(await history.conversations(owner)) == [newer, pinned]
         assert list(await history.conversations(owner, Page(pinned=True))) == [pinned]
         assert list(await history.conversations(owner, Page(Mode.MULTI_AGENT, pinned=True))) == []
         assert list(await history.conversations(new_owner(), Page(pinned=True))) == []
         place = ListPosition(pinned.last_updated, pinned.id)
         assert list(await history.conversations(owner, Page(after=place, pinned=True))) == []
-        renamed = await history.write(owner, chat, [said(1)], "New title")
+        renamed = await history.write(owner, chat, [said(1)], Edit("New title"))
         assert (renamed.title, renamed.pinned) == ("New title", True)
         assert list(await history.conversations(owner)) == [renamed, newer]
-        await history.write(owner, chat, [said(2)], pinned=False)
+        await history.write(owner, chat, [said(2)], Edit(pinned=False))
         assert list(await history.conversations(owner, Page(pinned=True))) == []
-        await history.write(owner, chat, [], pinned=True)
+        await history.write(owner, chat, [], Edit(pinned=True))
         await history.delete(owner, chat)
         assert list(await history.conversations(owner, Page(pinned=True))) == []
 
@@ -360,19 +360,19 @@ class HistoryContract:
         made = await history.create(owner, Mode.STANDARD, UNTITLED)
         question, other = said(0, "How many days?"), said(2, "And glasses?")
         assert (await history.write(owner, made.id, [question])).title == "How many days?"
-        taken = await history.write(owner, made.id, [], taken_back=[question])
+        taken = await history.write(owner, made.id, [], Edit(taken_back=[question]))
         assert replace(taken, last_updated=made.last_updated) == made
         assert list(await history.messages(owner, made.id)) == []
-        again = await history.write(owner, made.id, [], taken_back=[question])
+        again = await history.write(owner, made.id, [], Edit(taken_back=[question]))
         assert (again.title, again.message_count) == (UNTITLED, 0)
         await history.write(owner, made.id, [question])
         await history.write(owner, made.id, [other, said(3)])  # by another turn
-        left = await history.write(owner, made.id, [said(5)], taken_back=[question])
+        left = await history.write(owner, made.id, [said(5)], Edit(taken_back=[question]))
         assert list(await history.messages(owner, made.id)) == [other, said(3), said(5)]
         assert (left.title, left.message_count, left.last_message) == ("And glasses?", 3, said(5).content)
         assert list(await history.conversations(owner)) == [left]
-        await history.write(owner, made.id, [], "Named")
-        moved = await history.write(owner, made.id, [question], taken_back=[other])
+        await history.write(owner, made.id, [], Edit("Named"))
+        moved = await history.write(owner, made.id, [question], Edit(taken_back=[other]))
         assert (moved.title, moved.message_count, moved.last_message) == ("Named", 3, question.content)
         assert list(await history.messages(owner, made.id)) == [said(3), said(5), question]
 
@@ -382,7 +382,7 @@ class HistoryContract:
         async def refused(number: int) -> None:
             question = said(number)
             await history.write(owner, chat, [question])
-            await history.write(owner, chat, [], taken_back=[question])
+            await history.write(owner, chat, [], Edit(taken_back=[question]))
 
         turns = [history.write(owner, chat, [said(100 + number)]) for number in range(6)]
         await asyncio.gather(*turns, *(refused(10 + number) for number in range(6)))
@@ -526,7 +526,7 @@ class HistoryContract:
         for asked in (
             history.messages(owner, chat),
             history.write(owner, chat, [said(0)]),
-            history.write(owner, chat, [said(0)], "Title"),
+            history.write(owner, chat, [said(0)], Edit("Title")),
             history.delete(owner, chat),
         ):
             with pytest.raises(NotFound) as raised:

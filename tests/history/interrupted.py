@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from azure.data.tables.aio import TableClient
 
 from shared.errors import NotFound
-from shared.history import Mode, StoredMessage
+from shared.history import Edit, Mode, StoredMessage
 from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
@@ -42,11 +42,11 @@ def _delete(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object
 
 
 def _rename(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object]:
-    return store.write(owner, chat, [], "Renamed")
+    return store.write(owner, chat, [], Edit("Renamed"))
 
 
 def _take_back(store: AzureTableHistory, owner: str, chat: str) -> Awaitable[object]:
-    return store.write(owner, chat, [], taken_back=[said(3)])
+    return store.write(owner, chat, [], Edit(taken_back=[said(3)]))
 
 
 TURN = (said(4), said(5))
