@@ -172,8 +172,8 @@ async def stop_sharing_chat(call: Call) -> Response:
     Deletes the copy. The chat stays, and has another link if it is shared again.
     """
     history = _history(call)
+    await stop_sharing(history, call.owner, call.id)  # also of a chat that HISTORY_DAYS has deleted
     await history.messages(call.owner, call.id, newest=1)  # another's is not found
-    await stop_sharing(history, call.owner, call.id)
     return Response(status_code=204)
 
 

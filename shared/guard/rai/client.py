@@ -137,10 +137,8 @@ class RaiService:
         Raises:
             NotConfigured: a setting is missing or wrong; names it.
         """
-        if not settings.rai_endpoint:
-            raise NotConfigured("RAI_ENDPOINT is missing: name the RAI service.")
         return cls(
-            settings.rai_endpoint,
+            settings.rai_endpoint or "",
             settings.rai_policy,
             settings.rai_timeout_seconds,
             token=settings.rai_token.get_secret_value() if settings.rai_token else None,
@@ -148,14 +146,28 @@ class RaiService:
         )
 
     @asynccontextmanager
-    async def session(self, context: RequestContext) -> AsyncGenerator[SafetySession]:
+    async def session(self, context: RequestContext, seconds: float | None = None) -> AsyncGenerator[SafetySession]:
         """Open a stream and send the policy; leaving it early ends the analysis at the service.
+
+        Args:
+            context: The request's context.
+            seconds: To wait for a connection, and for the service to take a message; None: as is configured.
 
         Raises:
             SwitchboardError: by the table in `rai.session.ERRORS`.
         """
-        async with self._opened(self._timeout, context) as session:
-            yield session
+        seconds = seconds or self._timeout
+        call = await self._call(context, seconds)
+        try:
+            session = RaiSession(call, seconds, context, self._known)
+            await session.begin(self._policy, self._unreachable)
+            self._open += 1
+            try:
+                yield session
+            finally:
+                self._open -= 1
+        finally:
+            call.cancel()
 
     async def check(self) -> PartHealth:
         """Health: whether a turn that only says hello is cleared; asked at most every 30 seconds, and after a fault."""
@@ -170,20 +182,6 @@ class RaiService:
             await channel.close()
         if self._tokens:
             await self._tokens.aclose()
-
-    @asynccontextmanager
-    async def _opened(self, seconds: float, context: RequestContext) -> AsyncGenerator[RaiSession]:
-        call = await self._call(context, seconds)
-        try:
-            session = RaiSession(call, seconds, context, self._known)
-            await session.begin(self._policy, self._unreachable)
-            self._open += 1
-            try:
-                yield session
-            finally:
-                self._open -= 1
-        finally:
-            call.cancel()
 
     async def _call(self, context: RequestContext, seconds: float) -> RaiCall:
         try:
@@ -211,7 +209,7 @@ class RaiService:
     async def _ask_health(self) -> PartHealth:
         """Have a greeting checked on both sides, as a turn does: a service can be there, and fail each turn."""
         context = RequestContext("health check", asyncio.get_running_loop().time() + 3 * _CHECK_SECONDS)
-        opening = partial(self._opened, _CHECK_SECONDS)
+        opening = partial(self.session, seconds=_CHECK_SECONDS)
         changed = asyncio.Event()
         check = Check(opening, context, model="", timeout=_CHECK_SECONDS, changed=changed, blind=self._blind)
         try:

@@ -1,10 +1,14 @@
 """Shared chats over HTTP: who signs in reads the copy, and nobody shares what is another's."""
 
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from shared.chat_types import Caller
+from shared.history import owner_of
+from shared.history.sqlite_history import SqliteHistory
 from tests.app.identity.conftest import FLOWS, REPORT, start_chat
 from tests.local.running_host import RunningHost
 
@@ -55,6 +59,20 @@ async def test_a_shared_chat_is_read_by_who_signs_in_until_it_is_shared_no_longe
     assert again["id"] != link["id"]
     assert (await sent(http, "DELETE", chat, own))[0] == 204
     assert (await sent(http, "GET", again["url"], own))[0] == 404
+
+
+async def test_a_copy_whose_chat_is_gone_by_its_age_can_still_be_withdrawn(
+    with_keys: RunningHost, rights_dir: Path, http: aiohttp.ClientSession
+) -> None:
+    own = FLOWS.bearer
+    name = await start_chat(http, with_keys, own)
+    chat = f"{with_keys.url}/chat-history/{name}"
+    await sent(http, "PUT", chat, own, {"messages": SAID})
+    _, link = await sent(http, "POST", f"{chat}/share", own)
+    await SqliteHistory(rights_dir / "history.sqlite").delete(owner_of(Caller(key=FLOWS.name)), name)
+    assert (await sent(http, "GET", link["url"], own))[0] == 200
+    await sent(http, "DELETE", f"{chat}/share", own)
+    assert (await sent(http, "GET", link["url"], own))[0] == 404
 
 
 async def test_where_nobody_signs_in_nothing_is_shared(unsigned: RunningHost, http: aiohttp.ClientSession) -> None:
