@@ -180,10 +180,7 @@ def _measure(db: apsw.Connection, conversation_id: str, written: Mapping[str, St
 
 
 def _conversation(row: tuple[object, ...]) -> Conversation:
-    id_, title, mode, last_message, last_updated, count, pinned = msgspec.convert(
-        row, tuple[str, str, Mode, str, datetime, int, int]
-    )
-    return Conversation(id_, title, mode, last_message, last_updated, count, pinned=bool(pinned))
+    return Conversation(*msgspec.convert(row, tuple[str, str, Mode, str, datetime, int, bool], strict=False))
 
 
 def _time(moment: datetime) -> str:

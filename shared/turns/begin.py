@@ -38,8 +38,6 @@ from shared.turns.accept import AcceptedRequest, Asker
 
 if TYPE_CHECKING:
     from shared.guard.rules import Rules
-    from shared.guard.shielded_turn import Begin as BeginWithout
-    from shared.guard.shields import Shields
 
 type FindChat = Callable[[ChatRequest, RequestContext, HistoryStore, Mode], Awaitable[ChatRequest]]
 """Gives a request the chat that is kept for it; see `kept_chats.resume`."""
@@ -171,8 +169,17 @@ def turn_events(
         return _of_turn(service, asked, context, agent, rules, without, team=team)
 
     def begin(asked: ChatRequest) -> AsyncGenerator[ChatEvent]:
-        events = _shielded(unguarded, asked, context, service.shields)
-        return _guarded(events, asked, context, rules, team=team)
+        if service.shields:
+            from shared.guard.shielded_turn import shielded
+
+            events = shielded(unguarded, asked, context, service.shields)
+        else:
+            events = unguarded(asked, frozenset())
+        if rules is None:
+            return events
+        from shared.guard.stream_guard import guard
+
+        return guard(events, asked, context, rules, team=team)
 
     request = without_links(request, links) if links else request
     request = without_errors(request)
@@ -281,28 +288,3 @@ def _rules(service: Service) -> "Rules | None":
         timeout=settings.rai_timeout_seconds,
         without_model=settings.rai_without_model,
     )
-
-
-def _shielded(
-    begin: "BeginWithout", request: ChatRequest, context: RequestContext, shields: "Shields | None"
-) -> AsyncGenerator[ChatEvent]:
-    if shields is None:
-        return begin(request, frozenset())
-    from shared.guard.shielded_turn import shielded
-
-    return shielded(begin, request, context, shields)
-
-
-def _guarded(
-    events: AsyncGenerator[ChatEvent],
-    request: ChatRequest,
-    context: RequestContext,
-    rules: "Rules | None",
-    *,
-    team: bool,
-) -> AsyncGenerator[ChatEvent]:
-    if rules is None:
-        return events
-    from shared.guard.stream_guard import guard
-
-    return guard(events, request, context, rules, team=team)

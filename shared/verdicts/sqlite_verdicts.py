@@ -1,6 +1,6 @@
 """The built-in store of verdicts: one SQLite file beside the history's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -60,8 +60,7 @@ class SqliteVerdicts:
                 "SELECT answer, verdict FROM answers WHERE verdict IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?",
                 (after or "g", limit),  # after every hexadecimal digit
             )
-            pairs = (msgspec.convert(row, tuple[bytes, bytes]) for row in rows)
-            return [Judged(_decode(one, type=KeptAnswer), _decode(said, type=Verdict)) for one, said in pairs]
+            return [Judged(answer, verdict) for answer, verdict in _decoded(rows) if verdict]
 
         return await self._store.run(work)
 
@@ -72,10 +71,7 @@ class SqliteVerdicts:
             rows = db.execute(
                 "SELECT answer, ifnull(verdict, CAST('null' AS BLOB)) FROM answers WHERE owner = ?", (owner,)
             )
-            pairs = (msgspec.convert(row, tuple[bytes, bytes]) for row in rows)
-            return [
-                (_decode(answer, type=KeptAnswer), _decode(verdict, type=Verdict | None)) for answer, verdict in pairs
-            ]
+            return _decoded(rows)
 
         return await self._store.run(work)
 
@@ -100,3 +96,8 @@ class SqliteVerdicts:
 
     async def aclose(self) -> None:
         """Do nothing: each call closes the file."""
+
+
+def _decoded(rows: Iterable[tuple[object, ...]]) -> list[tuple[KeptAnswer, Verdict | None]]:
+    pairs = (msgspec.convert(row, tuple[bytes, bytes]) for row in rows)
+    return [(_decode(answer, type=KeptAnswer), _decode(verdict, type=Verdict | None)) for answer, verdict in pairs]

@@ -57,20 +57,14 @@ class _Share:
                 retry_after=RETRY_AFTER_SECONDS,
             )
 
-    def grow(self, size: int) -> None:
-        """Count the body as one of this size, or raise Overloaded."""
+    def count(self, size: int) -> None:
+        """Count the body as one of this size, 0 when it is not needed any more; or raise Overloaded."""
         self.check(size)
-        if size > SMALL_BODY_BYTES:
+        counted = size if size > SMALL_BODY_BYTES else 0
+        if counted:
             _map_large_blocks()
-            self._resize(size)
-
-    def release(self) -> None:
-        """Count the body no longer."""
-        self._resize(0)
-
-    def _resize(self, size: int) -> None:
-        self._budget.used += size - self._size
-        self._size = size
+        self._budget.used += counted - self._size
+        self._size = counted
 
 
 @cache
@@ -107,13 +101,13 @@ async def read_body(
         Overloaded: there is no room for it.
     """
     share = _Share(budget)
-    held.callback(share.release)
+    held.callback(share.count, 0)
     chunks = _chunks(request, deadline)
     try:
         return await _read(chunks, choose, share, _declared_size(request))
     except SwitchboardError as error:
         without_frames(error)
-        share.release()
+        share.count(0)
         await _discard(chunks)
         raise
 
@@ -127,7 +121,7 @@ async def _read(
     async for chunk in chunks:
         size += len(chunk)
         reader.feed(chunk)
-        share.grow(size)
+        share.count(size)
     return reader.finish()
 
 
