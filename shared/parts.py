@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from shared.agents.definitions import Agents, load_agents
 from shared.audit import Audit
+from shared.budgets import Limits
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
 from shared.documents import DocumentStore, LateDocuments
@@ -321,7 +322,7 @@ def _shields(settings: Settings) -> "Shields | None":
 def _identity(settings: Settings) -> Identity:
     match settings.auth_mode:
         case "none":
-            return NoIdentity.from_settings(settings)
+            return NoIdentity(settings)
         case "easy-auth":
             from shared.identity.easy_auth import EasyAuth
 
@@ -361,7 +362,10 @@ def _ledger(settings: Settings) -> Ledger | None:
     """What counts requests and tokens; with a table what is used at all instances."""
     if not settings.has_limits:
         return None
-    ledger = Ledger.from_settings(settings)
+    ledger = Ledger(
+        Limits(settings.limit_caller_requests_per_minute, settings.limit_caller_tokens_per_day),
+        Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
+    )
     if settings.limit_backend == "azure-table":
         from shared.budgets.shared_counts import SharedCounts
 

@@ -12,7 +12,6 @@ from shared.budgets import Clock, Limits
 from shared.budgets.standing import DAY, Consumption, Standing, limit_headers
 from shared.chat_types import PartHealth
 from shared.errors import RateLimited
-from shared.settings import Settings
 
 _MOST_CALLERS = 10_000
 """Maximum number of callers with counts in memory; beyond it, of the least recently seen only the tokens are kept."""
@@ -91,14 +90,6 @@ class Ledger:
         """Called when there are counts to report, and whether they must be reported at once; `SharedCounts` sets it."""
         self.check: Callable[[], Awaitable[PartHealth]] | None = None
         """Checks what counts for all instances; likewise."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "Ledger":
-        """Make it with the limits of the settings."""
-        return cls(
-            Limits(settings.limit_caller_requests_per_minute, settings.limit_caller_tokens_per_day),
-            Limits(settings.limit_requests_per_minute, settings.limit_tokens_per_day),
-        )
 
     def admit(self, key: str, *, spends: bool = True) -> "Admission":
         """Count a request of a caller, unless a limit is reached; the result has the refusal then.

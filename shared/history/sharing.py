@@ -22,7 +22,7 @@ import msgspec
 from shared.chat_types import Role
 from shared.citations import citations_in, unverified_citations
 from shared.errors import BadRequest, NotFound
-from shared.history import NO_CONTEXT, UNTITLED, Conversation, HistoryStore, Mode, Page, StoredMessage
+from shared.history import NO_CONTEXT, UNTITLED, Conversation, Edit, HistoryStore, Mode, Page, StoredMessage
 
 _SHOWN = (Role.USER, Role.ASSISTANT)
 _ASKED_TOGETHER = 8
@@ -66,6 +66,8 @@ async def share(history: HistoryStore, owner: str, chat_id: str, own_folder: str
     link = (await history.create(_owner_of_link(owner, chat_id), Mode.STANDARD, new_link, made)).title
     await history.create(_owner_of_copy(link), Mode.STANDARD, UNTITLED, link)
     await history.write(_owner_of_copy(link), link, messages)
+    with suppress(NotFound):  # `HISTORY_DAYS` must not take the link before its copy, which nobody could withdraw then
+        await history.write(_owner_of_link(owner, chat_id), made, [], Edit(link))
     # `stop_sharing` deletes the copy before and after its link: either it has seen this one, or the link is gone.
     if not await _is_shared(history, owner, chat_id, link):
         await _delete(history, _owner_of_copy(link), link)

@@ -43,22 +43,13 @@ class Identity(Protocol):
 
 
 class NoIdentity:
-    """`AUTH_MODE=none`: every caller is anonymous, whatever the headers are.
+    """`AUTH_MODE=none`: every caller is anonymous, whatever the headers are. Warns where that is a mistake."""
 
-    Args:
-        problem: Why this mode is probably a mistake here, as a sentence; None: there is no sign of one.
-    """
-
-    def __init__(self, problem: str | None = None) -> None:
-        self._problem = problem
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "NoIdentity":
-        """Make it for these settings. Logs a warning if the mode is probably a mistake."""
-        if not settings.website_auth_enabled or settings.history_backend == "off":
-            return cls()
-        _log.warning(_SHARED_HISTORY_WARNING)
-        return cls(_SHARED_HISTORY_WARNING)
+    def __init__(self, settings: Settings) -> None:
+        shares = settings.website_auth_enabled and settings.history_backend != "off"
+        self._problem = _SHARED_HISTORY_WARNING if shares else None
+        if self._problem:
+            _log.warning(self._problem)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 (they are ignored)
         """Return a caller without a name."""

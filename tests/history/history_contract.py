@@ -487,7 +487,18 @@ class HistoryContract:
             await share(history, new_owner(), chat, "mine/")
         await stop_sharing(history, owner, chat)
 
-    @pytest.mark.parametrize("call", range(1, 7))
+    async def test_a_copy_that_is_brought_up_to_date_keeps_its_link_as_long(self, lone_history: HistoryStore) -> None:
+        history = lone_history
+        owner, chat = await self.started(history, said(0))
+        link = await share(history, owner, chat, "mine/")
+        since = (await history.write(owner, chat, [said(1)])).last_updated
+        assert await share(history, owner, chat, "mine/") == link
+        await history.delete_older(since)
+        await stop_sharing(history, owner, chat)
+        with pytest.raises(NotFound):
+            await read_shared(history, link)
+
+    @pytest.mark.parametrize("call", range(1, 8))
     async def test_of_a_chat_that_is_stopped_while_it_is_shared_no_copy_stays(
         self, history: HistoryStore, call: int
     ) -> None:
