@@ -120,7 +120,7 @@ async def audited(
     events: AsyncGenerator[ChatEvent], request: ChatRequest, context: RequestContext, audit: Audit
 ) -> AsyncGenerator[ChatEvent]:
     """Pass on a turn's events, each after what the record has of it is written."""
-    turn = _Turn(request)
+    turn = _RecordedTurn(request)
     who = owner_of(context.caller)
     about: dict[str, Json] = {"id": request.turn_id, "invocation": context.invocation_id, "wire": context.protocol}
     asking = _begun(audit.write("asked", who, {"question": request.question}, **about, **turn.question))
@@ -155,7 +155,7 @@ def _begun(writing: Coroutine[Any, Any, None]) -> asyncio.Task[object]:
     return task
 
 
-class _Turn:
+class _RecordedTurn:
     """Collects what the record has of a turn."""
 
     def __init__(self, request: ChatRequest) -> None:

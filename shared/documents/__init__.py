@@ -22,7 +22,7 @@ MAX_NAME_LENGTH = 1024
 PENDING = ".pending/"
 """Beginning of the names of notes on changes that have begun (`shared/ingestion/changes.py`). Nobody is shown them."""
 
-_NOT_IN_NAME = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NOT_IN_NAME = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Rights(msgspec.Struct, frozen=True):
@@ -181,9 +181,10 @@ def is_name(name: str) -> bool:
     """Whether a document can have this name: a relative path in which no part leads elsewhere.
 
     Backslashes are refused, because Azure Storage treats them as slashes; control characters and line separators,
-    because web servers do not find a path with a line break, and logs and prompts show names in lines.
+    because web servers do not find a path with a line break, and logs and prompts show names in lines; lone
+    surrogates, because they stand for a byte in another encoding.
     """
-    if len(name) > MAX_NAME_LENGTH or _NOT_IN_NAME.search(name) or not _is_unicode(name):
+    if len(name) > MAX_NAME_LENGTH or _NOT_IN_NAME.search(name):
         return False
     return all(part not in ("", ".", "..") for part in name.split("/"))
 
@@ -210,14 +211,6 @@ def page_image(sourcefile: str, page: int) -> str:
 def md5_of(data: bytes) -> str:
     """MD5 in hex, which Blob Storage keeps for each blob. Takes a while for large files: call it in a thread."""
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which stands for a byte in another encoding
-        return False
-    return True
 
 
 class LateDocuments:

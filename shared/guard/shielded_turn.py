@@ -39,14 +39,14 @@ def shielded(
         ContentFiltered: the question or a file is an attack.
         SwitchboardError: an error of the turn, or a fault of the check that is not forgiven.
     """
-    return _Turn(begin, request, context, shields).shown()
+    return _ShieldedTurn(begin, request, context, shields).shown()
 
 
 class _Again(Exception):
     """The turn has to begin again."""
 
 
-class _Turn:
+class _ShieldedTurn:
     def __init__(self, begin: Begin, request: ChatRequest, context: RequestContext, shields: Shields) -> None:
         self._begin = begin
         self._request = request

@@ -24,7 +24,7 @@ from shared.guard import Place, SafetySession, Side
 from shared.guard.chat_payloads import ANSWER, PromptText
 from shared.guard.check import Check
 from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, Known, RaiCall, RaiSession
-from shared.guard.rai.wire import KNOWS_POLICIES, PATH, InlinePolicy, MalformedPolicy, PolicyName, read_policy
+from shared.guard.rai.wire import KNOWS_POLICIES, PATH, ClientMessage, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Reason, ServiceFault
 from shared.settings import Settings
@@ -233,7 +233,7 @@ class RaiService:
         return PartHealth(_KIND, ok=True, detail=f"The RAI service at {self._address}{lack}", facts=facts)
 
 
-def _policy(setting: str) -> PolicyName | InlinePolicy:
+def _policy(setting: str) -> ClientMessage:
     file = Path(setting)
     if file.suffix.lower() != ".json":
         return PolicyName(setting)

@@ -31,14 +31,6 @@ class PolicyName:
 
 
 @dataclass(frozen=True, slots=True)
-class InlinePolicy:
-    """First message of a stream: analyse by the policy in it."""
-
-    policy: pb.SafetyPolicy
-    """The policy."""
-
-
-@dataclass(frozen=True, slots=True)
 class Commit:
     """The side that was sent last is complete."""
 
@@ -48,7 +40,7 @@ class Stop:
     """Stop the analysis."""
 
 
-type ClientMessage = PolicyName | InlinePolicy | guard.Buffer | Commit | Stop
+type ClientMessage = PolicyName | pb.SafetyPolicy | guard.Buffer | Commit | Stop
 
 
 LARGEST_EVENT = 64 * 1024
@@ -73,8 +65,8 @@ def encode_request(message: ClientMessage) -> bytes:
         match message:
             case PolicyName(name):
                 request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_name=name)
-            case InlinePolicy(policy):
-                request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=policy)
+            case pb.SafetyPolicy():
+                request = pb.AnalyzeBySafetyPolicyRequest(safety_policy_inline=message)
             case guard.Buffer(side, api, payload):
                 raw = pb.AOAIRawBuffer(api_name=API_NUMBERS[api], source=SOURCE_NUMBERS[side], payload=payload)
                 request = pb.AnalyzeBySafetyPolicyRequest(aoaiRawBuffer=raw)
@@ -119,7 +111,7 @@ def decode_response(data: bytes) -> guard.SafetyEvent:
             raise MalformedMessage("A response holds no event.")
 
 
-def read_policy(document: bytes) -> InlinePolicy:
+def read_policy(document: bytes) -> ClientMessage:
     """Read a policy that a person wrote as JSON.
 
     Raises:
@@ -131,7 +123,7 @@ def read_policy(document: bytes) -> InlinePolicy:
         raise MalformedPolicy(str(exc)) from None
     if not policy.task_settings:
         raise MalformedPolicy("it names no task")
-    return InlinePolicy(policy)
+    return policy
 
 
 API_NUMBERS = {
