@@ -86,9 +86,9 @@ async def host(
 async def people(host: RunningHost, http: aiohttp.ClientSession) -> AsyncGenerator[tuple[Person, Person]]:
     ada, bob = (Person(http, host.url, key) for key in (ADA, BOB))
     yield ada, bob
-    for person in (ada, bob):
-        assert (await person.send("DELETE", "/documents/mine"))[0] == 204
-        assert await person.listed() == []
+    deleted = await asyncio.gather(*(person.send("DELETE", "/documents/mine") for person in (ada, bob)))
+    assert [status for status, _ in deleted] == [204, 204]
+    assert (await ada.listed(), await bob.listed()) == ([], [])
 
 
 async def test_what_one_person_adds_no_other_finds_lists_opens_or_deletes(people: tuple[Person, Person]) -> None:

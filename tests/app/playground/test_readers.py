@@ -24,7 +24,11 @@ STARTER = "What does the Standard plan pay?"
 ANSWER = "It pays **80 %** [plan.pdf#page=3]. Implants come later [dental.md]."
 READ = "element => element.querySelector(':scope > :not([aria-hidden])').textContent"
 """What a screen reader reads that goes through the text of an element, and not by its name alone."""
-LANGUAGES = [table for table in TABLES if "/" not in table]
+BY_DAY = ("ar", "de", "ja")
+"""Written from the right, the longest, and without spaces; other tests have English, and test_texts.py all."""
+LANGUAGES = [
+    table if table in BY_DAY else pytest.param(table, marks=pytest.mark.nightly) for table in TABLES if "/" not in table
+]
 OF_THE_WORKBENCH = re.compile(
     r"\b(wire|overrides?|thoughts|compare|retrieval|embeddings?|docs/|make |[A-Z]+_[A-Z_]+|top_p|yaml)\b", re.IGNORECASE
 )
