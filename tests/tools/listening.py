@@ -71,6 +71,11 @@ class Mcp(Listening):
         """Answers a call in place of the text `done`."""
         self.on_list: Answer | None = None
 
+    @property
+    def url(self) -> str:
+        """Where its tools are."""
+        return f"{self.endpoint}/mcp"
+
     def asked(self, method: str) -> list[Sent]:
         return [sent for sent in self.sent if sent.method == "POST" and sent.json.get("method") == method]
 

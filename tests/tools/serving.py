@@ -19,6 +19,8 @@ from shared.tools.servers import ToolServer
 from shared.tools.tool_servers import ToolServers
 
 QUESTION = ChatRequest((Message(Role.USER, "Drop x."),))
+UNKNOWN = "It is not known whether it was done."
+NO_ANSWER = "Error: The server of crm sent something that is no answer, or too long."
 
 
 def context(turn: str = "turn-1", seconds: float = 30, **more: Any) -> RequestContext:

@@ -19,12 +19,6 @@ ON_BEHALF = {"on_behalf_of": SCOPE, "key": "APP_SECRET"}
 
 
 @pytest.fixture
-async def mcp() -> AsyncGenerator[Mcp]:
-    async with Mcp() as server:
-        yield server
-
-
-@pytest.fixture
 async def entra() -> AsyncGenerator[EntraStandIn]:
     async with EntraStandIn() as directory:
         yield directory
