@@ -10,17 +10,7 @@ from shared.audit import Audit
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
-from shared.runs import NEW, Conflict, ObjectStore, records
-from shared.runs.approvals import (
-    Approval,
-    Decider,
-    free_if_decided,
-    no_such_approval,
-    record_decision,
-    run_of,
-    waiting_calls,
-    with_code,
-)
+from shared.runs import NEW, Conflict, ObjectStore, approvals, records
 from shared.runs.claim import read_state
 from shared.runs.journal import read_piece
 from shared.wire.consent import title_of
@@ -55,7 +45,7 @@ class Consents:
         self._start = start
         self._stop = stop
 
-    async def decide(self, decision: Decision, decider: Decider, *, here: bool) -> Approval | None:
+    async def decide(self, decision: Decision, decider: approvals.Decider, *, here: bool) -> approvals.Approval | None:
         """Decide about a call; its run goes on if all its calls are decided.
 
         Args:
@@ -69,12 +59,12 @@ class Consents:
         Raises:
             NotFound, Decided: as `record_decision` raises them.
         """
-        approval_id = decision.approval_id or await with_code(self.store, decider.owner, decision.code)
+        approval_id = decision.approval_id or await approvals.with_code(self.store, decider.owner, decision.code)
         if approval_id is None:
             return None
         if self._audit:
             await self._audit.write("decided", decider.name, approval=approval_id, approved=decision.approved)
-        approval = await record_decision(self.store, approval_id, decision, decider)
+        approval = await approvals.record_decision(self.store, approval_id, decision, decider)
         await self.go_on(approval.run_id, here=here)
         return approval
 
@@ -89,20 +79,20 @@ class Consents:
         """
         state = await read_state(self.store, run_id)
         if state is None:
-            raise no_such_approval()
+            raise approvals.no_such_approval()
         known = await read_piece(self.store, run_id, state.journal, 0) or []
         newest = [[event for event in known if isinstance(event, kind)][-1:] for kind in (Retrieved, CompletionStarted)]
         begin = (*newest[0], *newest[1])
         if not state.waits:
             return begin, len(known)
-        opened = tuple(call.opened for call in (await waiting_calls(self.store, run_id)).values())
+        opened = tuple(call.opened for call in (await approvals.waiting_calls(self.store, run_id)).values())
         return (*begin, ConsentAsked(opened), Finished("consent")), None
 
     async def go_on(self, run_id: str, *, here: bool) -> None:
         """Let a run go on that waits, if all its calls are decided or out of time."""
         before = await read_state(self.store, run_id)
         if before and before.waits:
-            after = await free_if_decided(self.store, run_id)
+            after = await approvals.free_if_decided(self.store, run_id)
             if after and not (after.waits or after.deleted):
                 await self._start(run_id, here=here)
 
@@ -117,14 +107,14 @@ class Consents:
                 waiting = [*await self._named(waiting, request)]
         codes = sorted({code for message in request.messages[:-1] for code in _CODE.findall(message.content)})
         for code in codes[-_MOST_CODES:]:  # a client may have cut off how the conversation began
-            approval_id = await with_code(self.store, records.digest(owner), code)
-            run_id = approval_id and await run_of(self.store, approval_id)
+            approval_id = await approvals.with_code(self.store, records.digest(owner), code)
+            run_id = approval_id and await approvals.run_of(self.store, approval_id)
             if run_id and run_id not in waiting and await self._waits(run_id):
                 waiting.append(run_id)
         undone = list[str]()
         for run_id in waiting:
             with suppress(NotFound):
-                calls = await waiting_calls(self.store, run_id)
+                calls = await approvals.waiting_calls(self.store, run_id)
                 await self._stop(run_id, owner)
                 undone += (title_of(call.opened) for call in calls.values())
         return undone
@@ -142,7 +132,7 @@ class Consents:
         codes = {code for message in _since_question(request) for code in _CODE.findall(message.content)}
         if not codes:
             return waiting if len(waiting) == 1 else ()
-        calls = {run_id: await waiting_calls(self.store, run_id) for run_id in waiting}
+        calls = {run_id: await approvals.waiting_calls(self.store, run_id) for run_id in waiting}
         return [run_id for run_id, of in calls.items() if codes & {call.code for call in of.values()}]
 
 

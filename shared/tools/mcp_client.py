@@ -14,23 +14,7 @@ import msgspec
 
 from shared.chat_types import Json, RequestContext
 from shared.outbound.faults import Fault, Reason, ServiceFault
-from shared.tools import ToolResult
-from shared.tools.mcp_messages import (
-    CLIENT,
-    HEADER_MISMATCH,
-    LEGACY,
-    UNSUPPORTED_VERSION,
-    CallResult,
-    ListedTool,
-    RpcError,
-    ToolPage,
-    defined,
-    digest_of,
-    header_parameters,
-    header_value,
-    parameter_headers,
-    shortened,
-)
+from shared.tools import ToolResult, mcp_messages
 from shared.tools.mcp_transport import McpTransport, RpcFailure, Session, SessionGone, decoded
 from shared.tools.served import Offered
 
@@ -87,7 +71,7 @@ class McpClient:
 
     def _offered(self, raw: msgspec.Raw) -> Offered | None:
         """Make an offer of a definition; None if it is none that can be used."""
-        name = decoded(raw, ListedTool).name
+        name = decoded(raw, mcp_messages.ListedTool).name
         if not isinstance(name, str) or name not in self._allowed:
             return None
         if memoryview(raw).nbytes > _LARGEST_DEFINITION:
@@ -100,11 +84,11 @@ class McpClient:
             return None
         schema: dict[str, Json] = {"type": "object"}
         schema |= {key: value for key, value in cast("dict[str, Json]", told).items() if value is not None}
-        repeated = header_parameters(schema)
+        repeated = mcp_messages.header_parameters(schema)
         if repeated is None:
             return None
         call = partial(self._call, name, repeated)
-        return Offered(name, description, schema, digest_of(defined(tool)), call)
+        return Offered(name, description, schema, mcp_messages.digest_of(mcp_messages.defined(tool)), call)
 
     async def _list(self, context: RequestContext) -> tuple[list[msgspec.Raw], float]:
         if not self._is_legacy:
@@ -133,7 +117,7 @@ class McpClient:
     ) -> ToolResult:
         """Call a tool; `repeated` are the arguments that headers repeat, see `header_parameters`."""
         params: dict[str, Json] = {"name": name, "arguments": {**arguments}}
-        headers = {"mcp-name": header_value(name), **parameter_headers(repeated, arguments)}
+        headers = {"mcp-name": mcp_messages.header_value(name), **mcp_messages.parameter_headers(repeated, arguments)}
         try:
             if self._is_legacy:
                 raw = await self._in_session(
@@ -142,10 +126,12 @@ class McpClient:
             else:
                 raw = await self._transport.ask("tools/call", params, context, None, headers)
         except RpcFailure as failure:
-            if failure.error.code in (HEADER_MISMATCH, UNSUPPORTED_VERSION):
+            if failure.error.code in (mcp_messages.HEADER_MISMATCH, mcp_messages.UNSUPPORTED_VERSION):
                 return ToolResult("The tool has changed: it can be used with the next question.", is_error=True)
-            return ToolResult(shortened(failure.error.message or "") or "The server refused the call.", is_error=True)
-        result = decoded(raw, CallResult)
+            return ToolResult(
+                mcp_messages.shortened(failure.error.message or "") or "The server refused the call.", is_error=True
+            )
+        result = decoded(raw, mcp_messages.CallResult)
         if result.result_type == "input_required":
             asked = result.question()
             return ToolResult(
@@ -169,7 +155,7 @@ class McpClient:
         cursor, seconds = None, _FRESH_SECONDS
         for _ in range(_MOST_PAGES):
             params: dict[str, Json] = {"cursor": cursor} if cursor else {}
-            page = decoded(await self._transport.ask("tools/list", params, context, session), ToolPage)
+            page = decoded(await self._transport.ask("tools/list", params, context, session), mcp_messages.ToolPage)
             tools += page.tools or ()
             if page.ttl_ms is not None:
                 seconds = page.ttl_ms / 1000
@@ -213,9 +199,13 @@ class McpClient:
         return session
 
     async def _begin(self, session: Session) -> None:
-        params: dict[str, Json] = {"protocolVersion": LEGACY[0], "capabilities": {}, "clientInfo": {**CLIENT}}
+        params: dict[str, Json] = {
+            "protocolVersion": mcp_messages.LEGACY[0],
+            "capabilities": {},
+            "clientInfo": {**mcp_messages.CLIENT},
+        }
         welcome = decoded(await self._transport.ask("initialize", params, session.context, session), _Welcome)
-        if welcome.protocol_version not in LEGACY:
+        if welcome.protocol_version not in mcp_messages.LEGACY:
             raise ServiceFault(Fault(Reason.WRONG_SERVICE))
         session.version = welcome.protocol_version
         await self._transport.notify("notifications/initialized", {}, session.context, session)
@@ -231,10 +221,12 @@ class McpClient:
             self._transport.aside(self._transport.end(session))
 
 
-def _is_modern_only(error: RpcError) -> bool:
+def _is_modern_only(error: mcp_messages.RpcError) -> bool:
     """Whether an error says that the server knows no revision that we know."""
     try:
         supported = msgspec.convert(error.data, _Supported).supported
     except msgspec.ValidationError:
         return False
-    return error.code == UNSUPPORTED_VERSION and not any(version in supported for version in LEGACY)
+    return error.code == mcp_messages.UNSUPPORTED_VERSION and not any(
+        version in supported for version in mcp_messages.LEGACY
+    )

@@ -31,7 +31,7 @@ from shared.triggers.demo_page import require_demo
 from shared.triggers.door import Call, checked_first
 from shared.triggers.uploads import Upload, failure_json, listed_json
 from shared.web.responses import json_response
-from shared.wire.multipart import FileFormReader
+from shared.wire.multipart import file_form_reader
 from shared.wire.request_body import JsonReader
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ async def demo_upload(call: Call) -> Response:
     A form with one file, in a part named 'file'. It replaces one of the same name.
     """
     owner = Owner.of(call.service, call.caller)
-    body = await call.read(partial(FileFormReader, call.request.headers.get("content-type", "")))
+    body = await call.read(partial(file_form_reader, call.request.headers.get("content-type", "")))
     file = body.files[0]
     name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
     upload = await begin_upload(owner, f"{MINE}{name}", file.data, call.held, overwrite=True)

@@ -97,16 +97,11 @@ class FormReader:
         """Return the body after its last bytes.
 
         Raises:
-            BadRequest: the form is not complete, or its JSON cannot be read.
+            BadRequest: the form is not complete, or what it has to hold is missing or cannot be read.
         """
-        if not self._read:
-            raise BadRequest(f"The request has no body. Send a part named 'json' that holds JSON such as {EXAMPLE}.")
-        form = self._form
-        if not form.is_complete:
+        if self._read and not self._form.is_complete:
             raise BadRequest("The multipart body ends before its closing boundary: it was cut off. Send it again.")
-        if form.body is None:
-            raise BadRequest(f"There is no part named 'json'. Send one that holds JSON such as {EXAMPLE}.")
-        return Body(read_json_object(form.body), tuple(form.files.values()))
+        return self._form.whole()
 
 
 class _Form:
@@ -133,6 +128,14 @@ class _Form:
             "on_part_end": self._end_part,
             "on_end": self._end,
         }
+
+    def whole(self) -> Body:
+        """Return what a form holds whose end was read; one that is not complete is empty."""
+        if not self.is_complete:
+            raise BadRequest(f"The request has no body. Send a part named 'json' that holds JSON such as {EXAMPLE}.")
+        if self.body is None:
+            raise BadRequest(f"There is no part named 'json'. Send one that holds JSON such as {EXAMPLE}.")
+        return Body(read_json_object(self.body), tuple(self.files.values()))
 
     def _begin_part(self) -> None:
         self.count += 1
@@ -195,26 +198,17 @@ class _Form:
         self.is_complete = True
 
 
-class FileFormReader(FormReader):
-    """Reads a form with one file, in a part named `file`, as azure-search-openai-demo's page sends it."""
-
-    def __init__(self, content_type: str) -> None:
-        super().__init__(content_type, _FileForm())
-
-    def finish(self) -> Body:
-        """Return the file after its last bytes.
-
-        Raises:
-            BadRequest: the form is not complete, or has no file.
-        """
-        if not self._form.is_complete:
-            raise BadRequest("The multipart body ends before its closing boundary: it was cut off. Send it again.")
-        if not self._form.files:
-            raise BadRequest("There is no file: send it in a part named 'file'.")
-        return Body({}, tuple(self._form.files.values()))
+def file_form_reader(content_type: str) -> FormReader:
+    """Make the reader of a form with one file, in a part named `file`, as azure-search-openai-demo's page sends it."""
+    return FormReader(content_type, _FileForm())
 
 
 class _FileForm(_Form):
+    def whole(self) -> Body:
+        if not self.files:
+            raise BadRequest("There is no file: send it in a part named 'file'.")
+        return Body({}, tuple(self.files.values()))
+
     def _end_headers(self) -> None:
         options = _options(self._part.headers.get("content-disposition", b""))[1]
         if options.get("name") != "file" or self.files:

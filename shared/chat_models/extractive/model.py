@@ -13,18 +13,8 @@ from typing import Literal
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
-from shared.chat_models.extractive import questions
+from shared.chat_models.extractive import questions, relevance
 from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, MOST_STATEMENTS, Quote, best_quotes, written
-from shared.chat_models.extractive.relevance import (
-    ALMOST,
-    ENOUGH,
-    WHOLE,
-    is_duplicate,
-    read_sources,
-    read_statement,
-    scored,
-    subject_words,
-)
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
@@ -110,21 +100,21 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     if questions.asks_for_nothing(asked):
         return _without_statements(request, language, None, note)
     note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
-    statements = read_sources(passages)
+    statements = relevance.read_sources(passages)
     query = questions.standalone_query(asked)
-    before = subject_words(query).keys() - subject_words(request.question).keys()
-    relevant = scored(query, statements, request.rarities, LIGHT | before)
+    before = relevance.subject_words(query).keys() - relevance.subject_words(request.question).keys()
+    relevant = relevance.scored(query, statements, request.rarities, LIGHT | before)
     own, foreign = told_language(request.question), told_language(sample)
     is_known = not (own and foreign and own != foreign) or any(passage.closeness for passage in passages)
     most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
     quotes = best_quotes(relevant, said, most) if is_known else []
     if before and is_known and not quotes:
-        relevant = scored(request.question, statements, request.rarities)
+        relevant = relevance.scored(request.question, statements, request.rarities)
         quotes = best_quotes(relevant, said, most)
     text, kind = written(quotes), "answer"
     if is_known and (names := questions.documents_mentioning(request.question, relevant)):
         return names, "answer"
-    if not any(one.share >= WHOLE for quote in quotes for one in quote):
+    if not any(one.share >= relevance.WHOLE for quote in quotes for one in quote):
         parts = _by_part(request, statements, language, said) if is_known else None
         text, quotes = parts or (text, quotes)
     if not quotes:
@@ -133,7 +123,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
             return _without_statements(request, language, "nothing", note, said=said)
         foreign = told_language(passages[quotes[0][0].source].content)
         name = f" ({SAYINGS[foreign].name})" if own and foreign and own != foreign else ""
-        unsaid = "" if quotes[0][0].share >= ALMOST else SAYINGS[language].unsaid
+        unsaid = "" if quotes[0][0].share >= relevance.ALMOST else SAYINGS[language].unsaid
         text, kind = f"{unsaid}{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
     if request.want_followups:
         text += questions.followups(relevant, [one for quote in quotes for one in quote], asked, language)
@@ -147,9 +137,9 @@ def _by_part(
     texts: list[str] = []
     quotes: list[Quote] = []
     for part in (parts := questions.parts_asked(request.question)):
-        relevant = scored(part, statements, request.rarities, is_part=True)
-        least = ENOUGH if any(one.score >= ENOUGH for one in relevant) else _NEAR
-        lead = "" if least == ENOUGH else f"{SAYINGS[language].nearest} "
+        relevant = relevance.scored(part, statements, request.rarities, is_part=True)
+        least = relevance.ENOUGH if any(one.score >= relevance.ENOUGH for one in relevant) else _NEAR
+        lead = "" if least == relevance.ENOUGH else f"{SAYINGS[language].nearest} "
         found = best_quotes(relevant, said, 1, least, LONGEST_ANSWER // len(parts))
         new = {(one.source, one.text) for quote in found for one in quote}
         if new and 2 * len(new & {(one.source, one.text) for quote in quotes for one in quote}) > len(new):
@@ -219,8 +209,8 @@ def _agents_statements(request: ModelRequest) -> list[Statement]:
     for message in _since_question(request.messages):
         pieces = iter(CITATION.split(message.content) if message.role is not Role.TOOL else ())
         for text, sourcepage in zip(pieces, pieces, strict=False):
-            one = read_statement(Statement(text.strip()), sourcepage, likely_language(text))
-            if not any(is_duplicate(one, other) for other in found):
+            one = relevance.read_statement(Statement(text.strip()), sourcepage, likely_language(text))
+            if not any(relevance.is_duplicate(one, other) for other in found):
                 found.append(one)
     return found
 
