@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from shared.chat_types import Decision
-from shared.errors import BadRequest, Decided, NotFound
+from shared.errors import BadRequest, Decided, InternalError, NotFound
 from shared.events import ChatEvent, ConsentAsked
 from shared.runs import NEW, Conflict, ObjectStore
 from shared.runs.claim import GOING, enter_going, read_state, read_version
@@ -148,7 +148,7 @@ async def list_approvals(
         elif place > after:
             if len(listed) == limit:
                 return listed, after
-            with suppress(NotFound):
+            with suppress(NotFound, InternalError):  # one that cannot be read must not keep the others
                 approval = await find_approval(store, place[-32:], decider)
                 if (approval.call.state == "open") is not decided:
                     listed.append(approval)

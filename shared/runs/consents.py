@@ -1,18 +1,19 @@
 """Lets people decide about the calls that runs wait for, in a chat or by a route, and lets the runs go on."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Protocol
 
 from shared.audit import Audit
 from shared.chat_types import ChatRequest, Decision, Message, Role
-from shared.errors import NotFound
+from shared.errors import InternalError, NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
 from shared.runs import NEW, Conflict, ObjectStore, approvals, records
 from shared.runs.claim import read_state
 from shared.runs.journal import read_piece
+from shared.tools.calls import KeptCall
 from shared.wire.consent import title_of
 
 _MOST_LOOKED_AT = 5
@@ -114,7 +115,7 @@ class Consents:
         undone = list[str]()
         for run_id in waiting:
             with suppress(NotFound):
-                calls = await approvals.waiting_calls(self.store, run_id)
+                calls = await self._calls(run_id)
                 await self._stop(run_id, owner)
                 undone += (title_of(call.opened) for call in calls.values())
         return undone
@@ -122,6 +123,12 @@ class Consents:
     async def _waits(self, run_id: str) -> bool:
         state = await read_state(self.store, run_id)
         return bool(state and state.waits and not (state.stopped or state.deleted))
+
+    async def _calls(self, run_id: str) -> Mapping[str, KeptCall]:
+        """Return the calls that a run waits for; none if they cannot be read: the chat goes on all the same."""
+        with suppress(InternalError):
+            return await approvals.waiting_calls(self.store, run_id)
+        return {}
 
     async def _named(self, waiting: Sequence[str], request: ChatRequest) -> Sequence[str]:
         """Return those of several runs of equal conversations that the request's conversation has asked about.
@@ -132,7 +139,7 @@ class Consents:
         codes = {code for message in _since_question(request) for code in _CODE.findall(message.content)}
         if not codes:
             return waiting if len(waiting) == 1 else ()
-        calls = {run_id: await approvals.waiting_calls(self.store, run_id) for run_id in waiting}
+        calls = {run_id: await self._calls(run_id) for run_id in waiting}
         return [run_id for run_id, of in calls.items() if codes & {call.code for call in of.values()}]
 
 

@@ -12,6 +12,7 @@ from shared.runs import ObjectStore
 from shared.runs.approvals import run_of, waiting_calls
 from shared.runs.claim import FAILED, GOING, read_request, read_result, read_state
 from shared.runs.records import is_run_id
+from shared.tools.calls import KeptCall
 from shared.wire.run_body import utc
 
 STATES = ("queued", "running", "stuck", "waiting", "failed")
@@ -48,12 +49,12 @@ async def _read(store: ObjectStore, run_id: str) -> dict[str, Json] | None:
     state, result, now = await read_state(store, run_id), await read_result(store, run_id), time.time()
     if state is None or not state.is_readable(now) or (result and result.status < 500):
         return None
-    wire = owner = ""
+    how = "failed" if result else "stuck" if state.is_stale(now) else "waiting" if state.waits else ""
+    wire, owner, calls = "", "", dict[str, KeptCall]()
     with suppress(InternalError):  # it cannot be read: its run fails
         request, _ = await read_request(store, run_id)
         wire, owner = request.protocol, owner_of(request.caller)
-    how = "failed" if result else "stuck" if state.is_stale(now) else "waiting" if state.waits else ""
-    calls = await waiting_calls(store, run_id) if how == "waiting" else {}
+        calls = await waiting_calls(store, run_id) if how == "waiting" else calls
     return {
         "id": run_id,
         "state": how or ("running" if state.runner else "queued"),
