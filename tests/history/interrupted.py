@@ -12,7 +12,7 @@ from shared.history import Edit, Mode, StoredMessage
 from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
-from tests.history.history_contract import said
+from tests.history.kept_chats import said
 
 MANY = tuple(said(number) for number in range(110))
 """More messages than a transaction takes."""

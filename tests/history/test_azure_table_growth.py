@@ -11,7 +11,7 @@ from shared.history import Conversation, ListPosition, Mode, Page
 from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import Head, commit, partition_of, started
-from tests.history.history_contract import new_owner, said
+from tests.history.kept_chats import new_owner, said
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.counted_storage import CountedStorage, counted
 

@@ -11,7 +11,8 @@ from shared.history.azure_table import HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
 from shared.history.azure_table_rows import partition_of
 from shared.history.contents import preview
-from tests.history.history_contract import HistoryContract, new_owner, said
+from tests.history.history_contract import HistoryContract
+from tests.history.kept_chats import new_owner, said
 from tests.stand_ins.azurite import KEY, Azurite
 from tests.stand_ins.identity_endpoint import identity_endpoint
 

@@ -13,8 +13,8 @@ from azure.data.tables.aio import TableClient
 from shared.errors import Unavailable
 from shared.history.azure_table import TABLE, HistoryTable
 from shared.history.azure_table_history import AzureTableHistory
-from tests.history.history_contract import new_owner
 from tests.history.interrupted import CHANGES, assert_whole, begin
+from tests.history.kept_chats import new_owner
 from tests.kinds import one_in
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.counted_storage import CountedStorage, counted

@@ -9,7 +9,7 @@ import pytest
 from shared.parts import open_history
 from shared.settings import Settings
 from shared.settings.fields import SettingsFields
-from tests.history.history_contract import new_owner
+from tests.history.kept_chats import new_owner
 from tests.stand_ins.azurite import Azurite
 
 BACKENDS = get_args(SettingsFields.__annotations__["history_backend"])

@@ -11,7 +11,8 @@ import pytest
 from shared.errors import Unavailable
 from shared.history import Mode
 from shared.history.sqlite_history import SqliteHistory
-from tests.history.history_contract import HistoryContract, new_owner, said
+from tests.history.history_contract import HistoryContract
+from tests.history.kept_chats import new_owner, said
 
 
 @pytest.fixture
