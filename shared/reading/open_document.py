@@ -77,7 +77,7 @@ class _OpenDocument:
             for properties in style:
                 if _value(properties, "display") == "false" or _value(properties, "visibility") == "hidden":
                     self._hidden.add(name)
-                if place := _value(properties, "text-position"):
+                if (place := _value(properties, "text-position")) and not place.startswith("0"):  # on the line
                     self._shifted[name] = not place.startswith(("sub", "-"))
         self._numbering = Numbering()
         self._styles = parse_xml(parts.read(_STYLES)) if _STYLES in names else Element("none")

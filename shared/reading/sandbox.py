@@ -120,7 +120,7 @@ class Sandbox:
         job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1)
         async with self._free_reader():
             try:
-                async with asyncio.timeout(self._seconds), reader(messages.WORK[work]) as connection:
+                async with reader(messages.WORK[work]) as connection, asyncio.timeout(self._seconds):
                     reply = await serve(connection, job, data)
             except TimeoutError:
                 raise ReadLimitError("takes too long to read; split it.") from None

@@ -23,6 +23,8 @@ _SHORT_BYTES = 64 * 1024
 """Bytes that are sent or received with the length that comes before them."""
 _START_TRIES = 2
 """How often a reader is started when the server ends meanwhile."""
+_SLOWEST_START = 60.0
+"""Seconds in which a reader starts: the first one waits until the parsers are loaded."""
 _SERVER_CODE = "from shared.reading.sandbox_server import main; main(models={!r})"
 
 _decoder = msgspec.msgpack.Decoder[messages.Reply](messages.Reply.__value__)
@@ -111,9 +113,10 @@ async def reader(work: messages.Work) -> AsyncGenerator[socket.socket]:
             try:
                 # Shielded: a call that is cancelled before a thread is free would never close its end.
                 start_reader = _server_with(work.models).start_reader
-                await asyncio.shield(loop.run_in_executor(None, start_reader, theirs, work.parsers))
-                process = int.from_bytes(await _receive(ours, 8))
-            except (OSError, EOFError):  # the server has ended before it could start the reader
+                async with asyncio.timeout(_SLOWEST_START):
+                    await asyncio.shield(loop.run_in_executor(None, start_reader, theirs, work.parsers))
+                    process = int.from_bytes(await _receive(ours, 8))
+            except (OSError, EOFError):  # the server has ended before it could start the reader, or takes too long
                 continue
             with _ended(process):
                 yield ours
@@ -138,22 +141,26 @@ async def serve(connection: socket.socket, job: messages.Job, data: bytes) -> me
         size = int.from_bytes(received[:8])
         if size > job.memory:
             raise ReadLimitError("holds too much text to be read; split it.")
-        return _decoder.decode(received[8:] + await _receive(connection, size + 8 - len(received)))
+        received = await _receive(connection, size + 8, before=received)
+        return _decoder.decode(memoryview(received)[8:])  # a copy of what is long would hold the event loop
     except (ConnectionError, EOFError, msgspec.DecodeError):
         # A parser that gets no memory ends its process, and so does one that a damaged file has led astray.
         raise ReadLimitError("takes too much memory to read, or is damaged.") from None
 
 
-async def _receive(connection: socket.socket, least: int, most: int = 0) -> bytes:
-    """Receive at least so many bytes, and up to `most` if they are there; raise EOFError if the other end closes."""
-    received = bytearray()
+async def _receive(connection: socket.socket, least: int, most: int = 0, before: bytes | bytearray = b"") -> bytearray:
+    """Receive at least so many bytes, with those before, and up to `most` if they are there.
+
+    Raises EOFError if the other end closes.
+    """
+    received = bytearray(before)
     while len(received) < least:
         wanted = max(least, most) - len(received)
         piece = await asyncio.get_running_loop().sock_recv(connection, min(wanted, _CHUNK_BYTES))
         if not piece:
             raise EOFError
         received += piece
-    return bytes(received)
+    return received
 
 
 @contextmanager

@@ -287,6 +287,16 @@ async def test_a_file_is_read_though_the_server_ends_before_it_starts_the_reader
     assert await reading == [Page("text")]
 
 
+async def test_the_time_until_a_reader_has_started_is_none_of_its_files() -> None:
+    await SANDBOX.read(b"text", ".txt")
+    os.kill(server(), signal.SIGSTOP)
+    sandbox = Sandbox(readers=1, memory=512 * MEBIBYTE, seconds=1)
+    reading = asyncio.create_task(sandbox.read(b"text", ".txt"))
+    await asyncio.wait([reading], timeout=1.1)
+    os.kill(server(), signal.SIGCONT)
+    assert await reading == [Page("text")]
+
+
 async def test_readers_are_what_the_system_ends_first_when_it_has_no_memory() -> None:
     await SANDBOX.read(b"text", ".txt")
     assert await asyncio.to_thread(Path(f"/proc/{server()}/oom_score_adj").read_text) == "1000\n"

@@ -310,9 +310,10 @@ def raised_text() -> bytes:
     names = " ".join(f'xmlns:{one}="{urn}:{one}:1.0"' for one in ("office", "text", "style"))
     styles = "".join(
         f'<style:style style:name="{name}"><style:text-properties style:text-position="{place}"/></style:style>'
-        for name, place in (("up", "super 58%"), ("down", "-20% 58%"))
+        for name, place in (("up", "super 58%"), ("down", "-20% 58%"), ("flat", "0% 100%"))
     )
-    spans = '10<text:span text:style-name="up">6</text:span> m, CO<text:span text:style-name="down">2</text:span>'
+    shown = (("", "1"), ("flat", "0"), ("up", "6"), ("flat", " m, CO"), ("down", "2"))
+    spans = "".join(f'<text:span text:style-name="{style}">{text}</text:span>' for style, text in shown)
     body = f"<office:body><office:text><text:p>{spans}</text:p></office:text></office:body>"
     content = f"<office:document-content {names}><office:automatic-styles>{styles}</office:automatic-styles>{body}"
     return package({"content.xml": f"{content}</office:document-content>".encode()})
