@@ -30,6 +30,7 @@ PLAN = Passage(
 )
 ABOUT_ADULTS = "The plan pays 150 euros for glasses. [plan.pdf#page=2]"
 ABOUT_CHILDREN = "For glasses of children the plan pays 80 euros. [plan.pdf#page=2]"
+BOTH = "The plan pays 150 euros for glasses. For glasses of children the plan pays 80 euros. [plan.pdf#page=2]"
 DISCUSSION = f"You are one of three. When nothing is left to add, end with {DONE} on a line of its own."
 
 
@@ -77,7 +78,7 @@ async def test_the_query_takes_the_subject_from_the_users_messages_and_not_from_
 async def test_once_it_has_searched_it_answers_from_what_was_found() -> None:
     got = await ask(having_found(team_request(), PLAN))
     assert got.calls == []
-    assert got.text == f"{ABOUT_ADULTS} {ABOUT_CHILDREN}"
+    assert got.text == BOTH
 
 
 async def test_a_search_that_found_nothing_is_not_made_again() -> None:
@@ -109,7 +110,7 @@ async def test_it_adds_no_more_than_the_two_best() -> None:
     )
     found = replace(PLAN, content=content)
     got = await ask(having_found(team_request(by("Researcher", ABOUT_CHILDREN)), found))
-    assert got.text.count("[plan.pdf#page=2]") == 2
+    assert got.text.count("The plan pays") == 2
 
 
 async def test_what_everybody_has_said_is_not_said_again() -> None:
@@ -135,11 +136,11 @@ async def test_it_sums_the_others_up_though_the_user_attached_a_file() -> None:
     assert (await ask(replace(request, messages=(system, asked, said)))).text == ABOUT_ADULTS
 
 
-async def test_a_summary_has_at_most_four_statements_the_first_ones_first() -> None:
-    numbers = ("one", "two", "three", "four", "five", "six")
+async def test_a_summary_has_at_most_six_statements_the_first_ones_first() -> None:
+    numbers = ("one", "two", "three", "four", "five", "six", "seven", "eight")
     said = [by(f"Agent {number}", f"Gate {number} is open (always). [{number}.md]") for number in numbers]
     got = await ask(team_request(*said))
-    assert got.text == " ".join(f"Gate {number} is open (always). [{number}.md]" for number in numbers[:4])
+    assert got.text == " ".join(f"Gate {number} is open (always). [{number}.md]" for number in numbers[:6])
 
 
 async def test_brackets_inside_a_statement_are_no_citation_of_it() -> None:
@@ -162,7 +163,7 @@ async def test_earlier_answers_of_the_conversation_are_not_taken_for_what_agents
     earlier = (Message(Role.USER, "When is lunch?"), own("Lunch is at noon. [plan.pdf#page=2]"))
     request = team_request()
     got = await ask(having_found(replace(request, messages=(*earlier, *request.messages)), PLAN))
-    assert got.text == f"{ABOUT_ADULTS} {ABOUT_CHILDREN}"
+    assert got.text == BOTH
 
 
 async def test_a_summary_ends_a_discussion_if_the_instructions_have_a_mark_for_it() -> None:

@@ -186,15 +186,15 @@ async def test_a_passage_that_vectors_place_near_is_shown_though_it_has_no_word_
 ) -> None:
     free = "Parking is free for all of us."
     other = Passage("o", free, "o.md", "o.md", closeness=(0.1,), parts=(free,))
-    near = replace(ACCORDING_TO_VECTORS, closeness=(0.4,), parts=(ACCORDING_TO_VECTORS.content,))
-    nearest = SAYINGS[language].unsaid + SAYINGS[language].nearest
+    near = replace(ACCORDING_TO_VECTORS, closeness=(0.25,), parts=(ACCORDING_TO_VECTORS.content,))
+    nearest = SAYINGS[language].nearest
     text = await said(question, other, near)
-    assert text.startswith(f"{nearest}{name} After five years of service you get 30 vacation days.")
-    assert text.endswith("[leave.md]")
+    assert f"{nearest}{name} After five years of service you get 30 vacation days." in text
+    assert "[leave.md]" in text
     assert (await said(question, other, ACCORDING_TO_VECTORS)).startswith(SAYINGS[language].nothing)
-    assert (await said(question, other, replace(near, closeness=(0.55,)))).startswith("After five years")
+    assert (await said(question, other, replace(near, closeness=(0.7,)))).startswith("After five years")
     rules = "These rules are for all who work here, wherever that is. " * 15
-    long = replace(near, content=f"{rules}\n\n{near.content}", closeness=(0.1, 0.4), parts=(rules, near.content))
+    long = replace(near, content=f"{rules}\n\n{near.content}", closeness=(0.1, 0.25), parts=(rules, near.content))
     assert near.content in await said(question, other, long)
 
 

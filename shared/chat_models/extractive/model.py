@@ -13,8 +13,9 @@ from typing import Literal
 from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
-from shared.chat_models.extractive import questions, relevance
+from shared.chat_models.extractive import questions
 from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, MOST_STATEMENTS, Quote, best_quotes, written
+from shared.chat_models.extractive.relevance import Ranked, is_duplicate, ranked, read_sources, read_statement
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
@@ -24,8 +25,10 @@ from shared.words.stop_words import LIGHT, likely_language
 
 MODEL = "extractive"
 
+_SURE, _UNSURE = 0.55, -1.0
+"""Logarithms of odds: from where on the best statements are an answer, and below which they hold it hardly ever."""
 _NEAR = 0.2
-"""Relevance from which a statement is shown as the nearest one."""
+"""Share of the question, or closeness, from which a statement is shown as the nearest one."""
 _MOST_ADDED_STATEMENTS = 2
 """Maximum number of statements in an answer that adds to those of other agents."""
 _MOST_TITLES = 6
@@ -81,7 +84,8 @@ class ExtractiveModel:
         )
 
 
-type _Reply = tuple[str, Literal["answer", "nearest", "nothing"] | None]
+type _Kind = Literal["answer", "nearest", "nothing"]
+type _Reply = tuple[str, _Kind | None]
 """The whole answer, with citations and follow-up questions, and what it is; None: the message asked for nothing."""
 
 
@@ -100,54 +104,48 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     if questions.asks_for_nothing(asked):
         return _without_statements(request, language, None, note)
     note += f" {SAYINGS[language].by_meaning}" if request.foreign else ""
-    statements = relevance.read_sources(passages)
+    statements = read_sources(passages)
     query = questions.standalone_query(asked)
-    before = relevance.subject_words(query).keys() - relevance.subject_words(request.question).keys()
-    relevant = relevance.scored(query, statements, request.rarities, LIGHT | before)
+    before = questions.subject_words(query).keys() - questions.subject_words(request.question).keys()
+    found = ranked(query, statements, request.rarities, LIGHT | before)
+    if before and found.sure < _SURE:  # perhaps it refers to nothing
+        found = max(found, ranked(request.question, statements, request.rarities), key=lambda one: one.share)
     own, foreign = told_language(request.question), told_language(sample)
     is_known = not (own and foreign and own != foreign) or any(passage.closeness for passage in passages)
-    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
-    quotes = best_quotes(relevant, said, most) if is_known else []
-    if before and is_known and not quotes:
-        relevant = relevance.scored(request.question, statements, request.rarities)
-        quotes = best_quotes(relevant, said, most)
-    text, kind = written(quotes), "answer"
-    if is_known and (names := questions.documents_mentioning(request.question, relevant)):
+    if is_known and (names := questions.documents_mentioning(request.question, found.statements)):
         return names, "answer"
-    if not any(one.share >= relevance.WHOLE for quote in quotes for one in quote):
-        parts = _by_part(request, statements, language, said) if is_known else None
-        text, quotes = parts or (text, quotes)
+    if not is_known:
+        found = found._replace(sure=min(found.sure, 0.0))
+    replies = [_quoted(found, language, said)]
+    if is_known and (parts := questions.parts_asked(request.question)):
+        each = [(part, ranked(part, statements, request.rarities)) for part in parts]
+        replies = [_quoted(one, language, said, len(parts), part.rstrip("?")) for part, one in each]
+    quotes = [quote for _, new, _ in replies for quote in new]
     if not quotes:
-        quotes = [] if said else best_quotes(relevant, least=_NEAR)
-        if not quotes:
-            return _without_statements(request, language, "nothing", note, said=said)
-        foreign = told_language(passages[quotes[0][0].source].content)
-        name = f" ({SAYINGS[foreign].name})" if own and foreign and own != foreign else ""
-        unsaid = "" if quotes[0][0].share >= relevance.ALMOST else SAYINGS[language].unsaid
-        text, kind = f"{unsaid}{SAYINGS[language].nearest}{name} {written(quotes)}{note}", "nearest"
+        return _without_statements(request, language, "nothing", note, said=said)
+    kind = "answer" if any(is_sure for *_, is_sure in replies) else "nearest"
+    text = "\n\n".join(dict.fromkeys(text for text, *_ in replies)) + ("" if kind == "answer" else note)
     if request.want_followups:
-        text += questions.followups(relevant, [one for quote in quotes for one in quote], asked, language)
+        said_now = [one for quote in quotes for one in quote]
+        text += questions.followups(found.statements, said_now, asked, language)
     return text, kind
 
 
-def _by_part(
-    request: ModelRequest, statements: Sequence[Statement], language: str, said: Sequence[Statement]
-) -> tuple[str, list[Quote]] | None:
-    """Answer each part of a question that has several, and name those that nothing answers; None: nothing does any."""
-    texts: list[str] = []
-    quotes: list[Quote] = []
-    for part in (parts := questions.parts_asked(request.question)):
-        relevant = relevance.scored(part, statements, request.rarities, is_part=True)
-        least = relevance.ENOUGH if any(one.score >= relevance.ENOUGH for one in relevant) else _NEAR
-        lead = "" if least == relevance.ENOUGH else f"{SAYINGS[language].nearest} "
-        found = best_quotes(relevant, said, 1, least, LONGEST_ANSWER // len(parts))
-        new = {(one.source, one.text) for quote in found for one in quote}
-        if new and 2 * len(new & {(one.source, one.text) for quote in quotes for one in quote}) > len(new):
-            continue  # what answers another part answers this one as well
-        nothing = f"“{part.rstrip('?')}”: {SAYINGS[language].nothing}"
-        texts.append(lead + written(found, named=True) if found else nothing)
-        quotes += found
-    return ("\n\n".join(texts), quotes) if quotes else None
+def _quoted(
+    found: Ranked, language: str, said: Sequence[Statement], parts: int = 1, part: str = ""
+) -> tuple[str, list[Quote], bool]:
+    """Quote what answers a question, or one of its parts, with a word of how sure that is; True: it is sure."""
+    sayings = SAYINGS[language]
+    is_near = any(max(one.share, one.closeness) >= _NEAR for one in found.statements)
+    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
+    quotes = best_quotes(found.statements, said, most, LONGEST_ANSWER // parts) if is_near else []
+    if not quotes or ((part or said) and found.sure < _UNSURE):
+        return f"“{part}”: {sayings.nothing}", [], False
+    if found.sure >= _SURE:
+        return written(quotes), quotes, True
+    foreign = told_language(" ".join(one.text for one in quotes[0]))
+    name = f" ({SAYINGS[foreign].name})" if foreign and foreign != language else ""
+    return f"{sayings.unsaid * (found.sure < _UNSURE)}{sayings.nearest}{name} {written(quotes)}", quotes, False
 
 
 def _without_statements(
@@ -209,8 +207,8 @@ def _agents_statements(request: ModelRequest) -> list[Statement]:
     for message in _since_question(request.messages):
         pieces = iter(CITATION.split(message.content) if message.role is not Role.TOOL else ())
         for text, sourcepage in zip(pieces, pieces, strict=False):
-            one = relevance.read_statement(Statement(text.strip()), sourcepage, likely_language(text))
-            if not any(relevance.is_duplicate(one, other) for other in found):
+            one = read_statement(Statement(text.strip()), sourcepage, likely_language(text))
+            if not any(is_duplicate(one, other) for other in found):
                 found.append(one)
     return found
 

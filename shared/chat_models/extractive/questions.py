@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
 
-from shared.chat_models.extractive.relevance import subject_words
+from shared.chat_models.extractive.relevance import ends_of, subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, Role
@@ -56,7 +56,7 @@ def asks_for_nothing(questions: Sequence[str]) -> bool:
 def standalone_query(questions: Sequence[str]) -> str:
     """Return the last question of some, oldest first, with words of earlier ones added if it refers to them."""
     *earlier, question = questions
-    last = " ".join(question[:_LONGEST_QUESTION].split())
+    last = " ".join(ends_of(question, _LONGEST_QUESTION).split())
     known = set(subject_words(last))
     added: list[str] = []
     refers = _refers_to_earlier(last)
@@ -75,7 +75,7 @@ def parts_asked(question: str) -> list[str]:
     `How long is A, and what is B?` asks for each. What is compared, as in `A B or C B`, and `A and C B`, takes along
     the words that only the other has.
     """
-    text = " ".join(question[:_LONGEST_QUESTION].split())
+    text = " ".join(ends_of(question, _LONGEST_QUESTION).split())
     joining, pieces = joining_words(text), [""]
     for word in text.split():
         if spelled(word) in joining:

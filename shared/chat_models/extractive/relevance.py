@@ -1,29 +1,28 @@
-"""Tells how far the statements of the sources answer a question: by how many of its words they hold.
+"""Tells how far the statements of the sources answer a question, and how sure it is that they do.
 
 Words are compared by the same terms as in retrieval (`shared.words.terms`), so a spelling that finds a passage also
-matches its statements.
+matches its statements. What counts how much has been learned from questions whose answers are known: `weights.txt` has
+the weights, and `python -m evaluation.fitting` fits them anew. A statement's score is their sum, so that the difference
+of two scores is the logarithm of how much likelier one is to hold the answer (a conditional logit model). Of the best
+one and how far it is before others, a logistic model tells whether it is an answer.
 """
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import replace
-from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.retrieval import words_in_name
-from shared.words.stop_words import ASKING, LIGHT, STOP_WORDS, is_abbreviation, language_of, likely_language
+from shared.words.stop_words import ASKING, COUNTING, LIGHT, STOP_WORDS, is_abbreviation, language_of, likely_language
 from shared.words.terms import MOST_MISSPELT, head_of, index_terms, is_character, one_letter_off, query_terms, spelled
 
-ENOUGH = 0.5
-"""Relevance from which a statement is an answer."""
-ALMOST = 0.45
-"""The most relevance of a statement that lacks what matters most, and of any where too many are as relevant."""
-_MOST_SECTIONS, _AS_RELEVANT = 3, 0.97
-"""Sections that the best statements of an answer are from, at most, and the share of the best one's relevance that
-counts as the same: what more of them say is their subject, and not an answer."""
+_LINES = Path(__file__).with_name("weights.txt").read_text(encoding="utf-8").splitlines()
+WEIGHTS = {line.partition(": ")[0]: float(line.partition(": ")[2]) for line in _LINES if line and line[:2] != "//"}
+"""The weights of a statement's features, and those of a decision, which begin with `sure`."""
 _LONGEST_QUESTION = 10_000
 """Characters of a question that are read."""
 _MOST_QUESTION_WORDS = 64
@@ -32,17 +31,13 @@ _LOW_WEIGHT = 0.5
 """Factor for a word with many meanings."""
 _HEAD_FACTOR = 0.6
 """Factor for a word of which only the first letters are there, as of an inflection or a compound."""
-_PASSAGE_FACTOR = 0.4
-"""Factor for a word that is only elsewhere in the passage, which may name what the statement calls `it`."""
-_HEAVIER = 1.4
-"""How much heavier than any that it has is a word that its passage lacks, if a statement is about something else."""
 _UNSEEN = 80
 """Passages without the word that are counted beside the sources, as the built-in index does."""
-WHOLE = 0.95
-"""Share of the question from which a statement counts as having all of it, which is always enough."""
-_OF_ALL, _OF_A_PART = (0.15, 0.5), (0.6, 0.8)
-"""What the share of the question counts beside closeness, and the sum of both that is an answer: to the question that
-closeness is known for, and to a part of it."""
+_RIVAL, _OTHERS = 4, 0.1
+"""The place of the statement, counted from 0, that the best one has to be before, and what is taken for the share of
+the question that it has where the sources have no more statements."""
+_REPEATING = 10.0
+"""What the score of a statement loses that says nothing that the question does not."""
 _MIN_OVERLAP = 0.6
 """Share of another's terms that a duplicate's are, at least. Passages overlap, so a sentence can be found twice."""
 _GRAMMAR = re.compile("[\u3040-\u309f]+")
@@ -56,12 +51,26 @@ class SubjectWord(NamedTuple):
     terms: tuple[str, ...]
 
 
+type Asked = Sequence[tuple[SubjectWord, float]]
+"""Subject words of a question, each with its share in what is asked."""
+
+
+class Ranked(NamedTuple):
+    """Statements with their scores, in reading order."""
+
+    statements: Sequence[Statement]
+    share: float
+    """The share of the question that one of them has, at most."""
+    sure: float
+    """How sure it is that the best ones hold the answer, as the logarithm of the odds: 0 is as likely as not."""
+
+
 def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, SubjectWord]:
     """Return a text's subject words in order and without duplicates, keyed by their spelling without case.
 
     `languages` are those of the statements that the words are compared with; none: that of the text.
     """
-    text = text[:_LONGEST_QUESTION]
+    text = ends_of(text, _LONGEST_QUESTION)
     own = language_of(text)
     dropped = ASKING | (STOP_WORDS[own] if own else STOP_WORDS["en"] | STOP_WORDS["de"])
     found: dict[str, SubjectWord] = {}
@@ -69,7 +78,12 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
         key = spelled(word) if len(word) > 1 else terms[0]
         if (key not in dropped or is_abbreviation(word, text)) and not _GRAMMAR.fullmatch(key):
             found.setdefault(key, SubjectWord(word, terms))
-    return dict(islice(found.items(), _MOST_QUESTION_WORDS))
+    return {key: found[key] for key in ends_of([*found], _MOST_QUESTION_WORDS)}
+
+
+def ends_of[T: (str, list[str])](long: T, most: int) -> T:
+    """Return the first and the last of what is too long: a question stands before or behind what it is about."""
+    return long if len(long) <= most else long[: most // 2] + long[-most // 2 :]
 
 
 def read_sources(sources: Iterable[Passage]) -> list[Statement]:
@@ -100,19 +114,37 @@ def read_statement(one: Statement, sourcepage: str, language: str, around: froze
     return replace(one, sourcepage=sourcepage, language=language, terms=terms, context=context)
 
 
-def scored(
-    question: str,
-    statements: Sequence[Statement],
-    rarities: Mapping[str, float],
-    light: Collection[str] = LIGHT,
-    *,
-    is_part: bool = False,
-) -> list[Statement]:
-    """Give statements their relevance to a question: the share of its words that they hold, by rarity.
+def ranked(
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], light: Collection[str] = LIGHT
+) -> Ranked:
+    """Score statements by how likely each is to hold the answer to a question.
 
     `rarities` are the inverse document frequencies of words in the index, by `spelled`; that of another word is made of
     the passages that have it. Words in `light` say less of the question's subject than others.
     """
+    asked = weighted(question, statements, rarities, light)
+    features = statement_features(question, statements, asked) if asked else ()
+    # A statement that says nothing that the question does not is a heading, or a question itself.
+    said = frozenset[str]().union(*(_terms(question, language) for language in {one.language for one in statements}))
+    named = {one.topic: _terms(one.topic or "", one.language) for one in statements}
+    found: list[Statement] = []
+    for one, of in zip(statements, features, strict=False):
+        lacks = [word.terms for word, _ in asked if one.terms.isdisjoint(word.terms)]
+        is_named = any(not named[one.topic].isdisjoint(terms) for terms in lacks)
+        score = _weigh(of) - (_REPEATING if one.terms <= said else 0.0)
+        found.append(replace(one, share=of["share"], score=score, is_named=is_named))
+    sure = WEIGHTS["sure"] + _weigh(decision_features(found, asked)) if found else -math.inf
+    return Ranked(found, max((one.share for one in found), default=0.0), sure)
+
+
+def _weigh(features: Mapping[str, float]) -> float:
+    return sum(WEIGHTS[name] * value for name, value in features.items())
+
+
+def weighted(
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], light: Collection[str] = LIGHT
+) -> Asked:
+    """The subject words of a question, with the terms that the statements have for them."""
     languages = tuple(dict.fromkeys(one.language for one in statements))
     passages = {one.passage for one in statements}
     asked: list[tuple[SubjectWord, float]] = []
@@ -127,37 +159,56 @@ def scored(
         weight = rarity * (_LOW_WEIGHT if spelled(word.text) in light else 1)
         asked.append((SubjectWord(word.text, terms), weight))
     total = sum(weight for _, weight in asked)
-    is_exact = any(word.text[0] == "§" for word, _ in asked)
-    if not total:
-        return list(statements)
-    said = frozenset[str]().union(*(_terms(question, language) for language in languages))
-    found: list[Statement] = []
-    for one in statements:
-        held = [(_presence(word, one), weight) for word, weight in asked]
-        share = sum(there * weight for there, weight in held) / total
-        lacked = max((weight for there, weight in held if not there), default=0.0)
-        heaviest = max((weight for there, weight in held if there == 1), default=0.0)
-        score = min(share, ALMOST) if lacked > _HEAVIER * heaviest else share
-        # A statement that says nothing that the question does not is a heading, or a question itself.
-        if one.closeness and not is_exact:
-            by_words, enough = _OF_A_PART if is_part else _OF_ALL
-            score = (one.closeness + by_words * share) * ENOUGH / enough
-        found.append(replace(one, share=share, score=0.0 if one.terms <= said else score))
-    top = max((one.score for one in found), default=0.0)
-    sections = {(one.source, one.topic) for one in found if one.score >= _AS_RELEVANT * top}
-    if top > ALMOST and len(sections) > _MOST_SECTIONS:
-        return [replace(one, score=one.score * ALMOST / top) for one in found]
-    return found
+    return [(word, weight / total) for word, weight in asked] if total else []
 
 
-def _presence(word: SubjectWord, one: Statement) -> float:
-    if not one.context.isdisjoint(word.terms):
+def statement_features(question: str, statements: Sequence[Statement], asked: Asked) -> Iterator[dict[str, float]]:
+    """Yield what tells of each statement whether it holds the answer, as `weights.txt` describes it."""
+    counts = not COUNTING.isdisjoint(map(spelled, ends_of(question, _LONGEST_QUESTION).split()))
+    shares = [share for _, share in asked]
+    # A section that a text refers to is not the one that it stands in.
+    own = [
+        [_presence(word, one.terms) * (_HEAD_FACTOR if word.text[0] == "§" else 1) for word, _ in asked]
+        for one in statements
+    ]
+    for place, one in enumerate(statements):
+        near = [at for at in (place - 1, place + 1) if 0 <= at < len(own) and statements[at].source == one.source]
+        held = [max(there, _presence(word, one.context)) for there, (word, _) in zip(own[place], asked, strict=True)]
+        wide = map(max, held, *(own[at] for at in near)) if near else held
+        is_first = place == 0 or (statements[place - 1].source, statements[place - 1].topic) != (one.source, one.topic)
+        yield {
+            "share": (share := math.sumprod(held, shares)),
+            "around": math.sumprod(wide, shares) - share,
+            "closeness": one.closeness,
+            "rank": math.log1p(one.source),
+            "length": min(len(one.text) / 300, 3),
+            "number": float(counts and any(map(str.isdigit, one.text))),
+            "introduces": float(one.introduces),
+            "first": float(is_first),
+        }
+
+
+def decision_features(statements: Sequence[Statement], asked: Asked) -> dict[str, float]:
+    """Return what tells whether the best of some statements is an answer, as `weights.txt` describes it."""
+    ranks = sorted(statements, key=lambda one: -one.score)
+    best, closeness = ranks[0], min(one.closeness for one in statements)
+    least = _weigh({"share": _OTHERS, "closeness": closeness})
+    lacks = [(share - share * _presence(word, best.terms | best.context), word) for word, share in asked]
+    return {
+        "sure share": best.share,
+        "sure elsewhere": sum(lack for lack, word in lacks if not best.passage.isdisjoint(word.terms)),
+        "sure lacks": max(lack for lack, _ in lacks),
+        "sure closeness": best.closeness,
+        "sure vectors": float(any(one.closeness for one in statements)),
+        "sure words": min(len(asked), 8),
+        "sure lead": best.score - (ranks[_RIVAL].score if len(ranks) > _RIVAL else least),
+    }
+
+
+def _presence(word: SubjectWord, terms: frozenset[str]) -> float:
+    if not terms.isdisjoint(word.terms):
         return 1.0
-    if not one.terms.isdisjoint(word.terms):  # a section that a text refers to is not the one that it stands in
-        return _HEAD_FACTOR if word.text[0] == "§" else 1.0
-    if not is_character(word.text[0]) and head_of(word.text) in one.terms | one.context:
-        return _HEAD_FACTOR
-    return 0.0 if one.passage.isdisjoint(word.terms) else _PASSAGE_FACTOR
+    return _HEAD_FACTOR if not is_character(word.text[0]) and head_of(word.text) in terms else 0.0
 
 
 def is_duplicate(one: Statement, other: Statement) -> bool:

@@ -77,10 +77,12 @@ class Statement:
     """The terms of the whole passage that it is from."""
     share: float = 0.0
     """Share of the question's words that it has, by weight."""
+    is_named: bool = False
+    """Whether the question has a word that only its heading has."""
     closeness: float = 0.0
     """How close its meaning is to the question's, as `Passage.closeness`."""
     score: float = 0.0
-    """Its relevance; from `relevance.ENOUGH` on it is an answer."""
+    """How likely it is to hold the answer, as the logarithm of the odds between two statements."""
 
     @property
     def introduces(self) -> bool:
