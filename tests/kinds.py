@@ -99,12 +99,19 @@ def reaches(start: FunctionType, wanted: frozenset[str]) -> bool:
         if isinstance(found, type):
             waiting += [getattr(member, "__func__", getattr(member, "fget", member)) for member in vars(found).values()]
         elif isinstance(found := inspect.unwrap(found), FunctionType):
-            names = _names(found.__code__)
-            classes = {type(found.__globals__.get(name)).__name__ for name in names}
-            if wanted & (names | classes):
+            named, values = _used_by(found)
+            if wanted & named:
                 return True
-            waiting += _values(found, names)
+            waiting += values
     return False
+
+
+@cache
+def _used_by(function: FunctionType) -> tuple[set[str], tuple[Any, ...]]:
+    """What a function names, with the classes of global objects among that; and what it can reach of our own."""
+    names = _names(function.__code__)
+    classes = {type(function.__globals__.get(name)).__name__ for name in names}
+    return names | classes, tuple(_values(function, names))
 
 
 def _names(code: CodeType) -> set[str]:
