@@ -23,10 +23,9 @@ from shared.errors import AlreadyThere, NotAllowed, NotFound, SwitchboardError, 
 from shared.ingestion.changes import delete, ingest_stored, write
 from shared.ingestion.document import Target
 from shared.ingestion.ingest import sync_stored
-from shared.reading.sandbox import Sandbox
+from shared.reading.sandbox import Sandbox, sandbox_for_documents
 from tests.documents.store_contract import content
 from tests.ingestion.memory_index import Lines, MemoryIndex
-from tests.ingestion.split_here import SandboxHere
 from tests.retrieval.index_contract import marks_of
 from tests.stand_ins.azurite import Azurite
 
@@ -187,7 +186,7 @@ type Making = Callable[[], DocumentStore]
 
 @pytest.fixture
 def sandbox() -> Sandbox:
-    return SandboxHere()
+    return sandbox_for_documents()
 
 
 async def begin(store: DocumentStore, sandbox: Sandbox, start: str) -> Place:
