@@ -9,7 +9,7 @@ from bench.rounds import Comparison, by_turns
 from bench.timed_parts import InstantRetriever, TimedModel
 from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition, Agents, Pattern, Team
-from shared.agents.turns import team_turn
+from shared.agents.turns import agents_turn
 from shared.chat_models import ModelRequest
 from shared.chat_types import ChatRequest, Message, RequestContext, Role
 
@@ -27,7 +27,7 @@ def _context() -> RequestContext:
 async def _team() -> None:
     parts = AgentParts(_TEAM, _MODEL, InstantRetriever())
     request = ChatRequest((Message(Role.USER, _QUESTION),))
-    async for _ in team_turn(request, _context(), parts):
+    async for _ in agents_turn(request, _context(), None, parts):
         pass
 
 
