@@ -119,13 +119,14 @@ def _markdown_times(data: bytes, _limits: ReadLimits) -> Iterator[str]:
         yield from re.findall(rf"""(?mi)^{key}[ \t]*[:=][ \t]*["']?([0-9][0-9-]{{9}})""", front[2] if front else "")
 
 
+_OFFICE = (".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm")
 _office = partial(_part, name=r"docProps/core.*\.xml", elements=("modified", "created"))
 _open_document = partial(_part, name=r"meta\.xml", elements=("date", "creation-date"))
 _epub = partial(_part, name=r".*\.opf", elements=(r"meta\s(?=[^<>]*property=.dcterms:modified)", "date"))
 _STATED: dict[str, Callable[[bytes, ReadLimits], Iterable[str]]] = {
     ".pdf": _pdf,
     ".epub": _epub,
-    **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), _office),
+    **dict.fromkeys(_OFFICE, _office),
     **dict.fromkeys((".odt", ".odp", ".ods"), _open_document),
     **dict.fromkeys((".html", ".htm"), _html_times),
     **dict.fromkeys((".md", ".markdown"), _markdown_times),
@@ -173,7 +174,7 @@ def _office_labels(data: bytes, limits: ReadLimits) -> Texts:
 
 _LABELS: dict[str, Callable[[bytes, ReadLimits], Texts]] = {
     ".pdf": _pdf_labels,
-    **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), _office_labels),
+    **dict.fromkeys(_OFFICE, _office_labels),
 }
 """From the suffix of a file to what finds the properties that may be of a label."""
 
@@ -258,7 +259,7 @@ def _rtf(data: bytes) -> Texts:
 
 
 _TEXTS: dict[str, Callable[[bytes], Texts]] = {
-    **dict.fromkeys((".docx", ".pptx", ".pptm", ".xlsx", ".xlsm"), partial(_package, kind="office")),
+    **dict.fromkeys(_OFFICE, partial(_package, kind="office")),
     **dict.fromkeys((".odt", ".odp", ".ods"), partial(_package, kind="open")),
     **dict.fromkeys((".html", ".htm"), _html),
     **dict.fromkeys((".md", ".markdown"), _markdown),

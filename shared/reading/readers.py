@@ -259,7 +259,7 @@ READERS: dict[str, _ReadFormat] = {
     **dict.fromkeys((".txt", *PLAIN_FORMATS), _read_text),
     ".rst": partial(_read_text, shown=shown_rst),
     ".adoc": partial(_read_text, shown=shown_asciidoc),
-    ".docx": _late("word", "read_docx"),
+    **dict.fromkeys((".docx", ".docm"), _late("word", "read_docx")),
     **dict.fromkeys((".pptx", ".pptm"), _late("slides", "read_slides")),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), _late("workbooks", "read_workbook")),
     **dict.fromkeys((".odt", ".odp", ".ods"), _late("open_document", "read_open_document")),

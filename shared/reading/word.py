@@ -44,7 +44,7 @@ _DEEPEST_STYLE = 20
 
 
 def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
-    """Convert a Word document to Markdown, without its pictures."""
+    """Convert a Word document (`.docx`, `.docm`) to Markdown, without its pictures."""
     with package(data, limits, (".doc", ".docx")) as parts:
         check_markup(parts, limits.markup_bytes, limits.tags)
         document = _WordDocument(parts, limits)

@@ -220,6 +220,17 @@ def test_a_number_is_shown_as_its_format_says(value: float, code: str, shown: st
     assert shown_number(value, code) == shown
 
 
+def test_a_word_file_with_macros_is_read_like_one_without() -> None:
+    word_file, with_macros = (FILES / "rules.docx").read_bytes(), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(word_file)) as parts, zipfile.ZipFile(with_macros, "w") as changed:
+        for part in parts.namelist():
+            named = parts.read(part).replace(b"officedocument.wordprocessingml.document.main", b"WITH_MACROS")
+            named = named.replace(b"vnd.openxmlformats-WITH_MACROS", b"vnd.ms-word.document.macroEnabled.main")
+            changed.writestr(part, named)
+        changed.writestr("word/vbaProject.bin", OLD_OFFICE)
+    assert read_pages(with_macros.getvalue(), ".docm") == read_pages(word_file, ".docx")
+
+
 @pytest.mark.parametrize("suffix", [".xlsx", ".xls", ".pptx"])
 def test_a_protected_document_is_refused_with_what_to_do(suffix: str) -> None:
     with pytest.raises(UnreadableError, match="protected by a password"):

@@ -3,7 +3,7 @@ import { number, t } from "../texts.js";
 
 /** By the ends of names. @type {Record<string, string>} */
 const KINDS = {
-  csv: t("kind.csv"), docx: t("kind.word"), eml: t("kind.mail"), epub: t("kind.book"), gif: t("kind.image"), htm: t("kind.web"), html: t("kind.web"),
+  csv: t("kind.csv"), docm: t("kind.word"), docx: t("kind.word"), eml: t("kind.mail"), epub: t("kind.book"), gif: t("kind.image"), htm: t("kind.web"), html: t("kind.web"),
   jpeg: t("kind.image"), jpg: t("kind.image"), json: "JSON", markdown: "Markdown", md: "Markdown", msg: t("kind.mail"), odp: t("kind.slides"), ods: t("kind.sheet"),
   odt: t("kind.document"), pdf: "PDF", png: t("kind.image"), pptm: t("kind.powerpoint"), pptx: t("kind.powerpoint"), rtf: t("kind.document"),
   svg: t("kind.drawing"), tif: t("kind.image"), tiff: t("kind.image"), tsv: t("kind.tsv"), txt: t("kind.text"), webp: t("kind.image"), xhtml: t("kind.web"),
