@@ -212,6 +212,11 @@ def index_terms(text: str, language: str, *, heads: bool = False) -> Iterator[tu
             yield found
 
 
+def ends_of[T: (str, list[str], list[tuple[str, ...]])](long: T, most: int) -> T:
+    """Return the first and the last of what is too long: a question stands before or behind what it is about."""
+    return long if len(long) <= most else long[: most // 2] + long[-most // 2 :]
+
+
 def query_terms(text: str, languages: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The words of a question, each with its terms in an index of texts in these languages.
 

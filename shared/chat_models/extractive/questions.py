@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
 
-from shared.chat_models.extractive.relevance import ends_of, subject_words
+from shared.chat_models.extractive.relevance import subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, Role
 from shared.history.contents import title_of
 from shared.words.stop_words import DOCUMENTS, LIGHT, MENTIONING, joining_words
-from shared.words.terms import spelled, words
+from shared.words.terms import ends_of, spelled, words
 
 _LONGEST_QUESTION = 500
 """Characters of a question that are used for the query."""

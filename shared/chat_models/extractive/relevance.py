@@ -18,7 +18,16 @@ from shared.chat_models.extractive.statements import Statement, plain, statement
 from shared.chat_types import Passage
 from shared.retrieval import words_in_name
 from shared.words.stop_words import ASKING, COUNTING, LIGHT, STOP_WORDS, is_abbreviation, language_of, likely_language
-from shared.words.terms import MOST_MISSPELT, head_of, index_terms, is_character, one_letter_off, query_terms, spelled
+from shared.words.terms import (
+    MOST_MISSPELT,
+    ends_of,
+    head_of,
+    index_terms,
+    is_character,
+    one_letter_off,
+    query_terms,
+    spelled,
+)
 
 _LINES = Path(__file__).with_name("weights.txt").read_text(encoding="utf-8").splitlines()
 WEIGHTS = {line.partition(": ")[0]: float(line.partition(": ")[2]) for line in _LINES if line and line[:2] != "//"}
@@ -79,11 +88,6 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
         if (key not in dropped or is_abbreviation(word, text)) and not _GRAMMAR.fullmatch(key):
             found.setdefault(key, SubjectWord(word, terms))
     return {key: found[key] for key in ends_of([*found], _MOST_QUESTION_WORDS)}
-
-
-def ends_of[T: (str, list[str])](long: T, most: int) -> T:
-    """Return the first and the last of what is too long: a question stands before or behind what it is about."""
-    return long if len(long) <= most else long[: most // 2] + long[-most // 2 :]
 
 
 def read_sources(sources: Iterable[Passage]) -> list[Statement]:

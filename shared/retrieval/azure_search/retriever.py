@@ -21,6 +21,7 @@ from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.fields import NOTHING, IndexFields, category_filter, query_filter
 from shared.retrieval.azure_search.reader import IndexReader, readable, with_captions
 from shared.settings import Settings
+from shared.words.terms import ends_of
 
 _FIELDS_BY_NAME = {
     "embedding": ("embedding",),
@@ -192,7 +193,7 @@ class AzureSearchRetriever(IndexReader):
     def _arguments(
         self, query: SearchQuery, plan: _Plan, where: str | None, vectors: Sequence[VectorQuery]
     ) -> dict[str, Any]:
-        text = query.text[:_LONGEST_TEXT]
+        text = ends_of(query.text, _LONGEST_TEXT)
         arguments: dict[str, Any] = {"top": query.top}
         if plan.mode is not RetrievalMode.VECTORS:
             arguments["search_text"] = as_words(text)

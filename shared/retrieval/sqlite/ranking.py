@@ -12,13 +12,12 @@ import zlib
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
 from shared.words.stop_words import LIGHT, STOP_WORDS, is_abbreviation, language_of
-from shared.words.terms import head_of, index_terms, query_terms, spelled
+from shared.words.terms import ends_of, head_of, index_terms, query_terms, spelled
 
 LEAST_CANDIDATES = 20
 """Passages to find for ranking, or more if a query asks for more."""
@@ -90,7 +89,7 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
         text: The question.
         languages: The languages of the index, the most frequent one first.
     """
-    text = text[:LONGEST_TEXT]
+    text = ends_of(text, LONGEST_TEXT)
     own = languages[0] if len(languages) == 1 else language_of(text, languages)
     stemmed_by = (own,) if own else tuple(languages[:_MOST_LANGUAGES])
     stop_words: Collection[str] = STOP_WORDS[own] if own else ()
@@ -100,7 +99,8 @@ def asked_words(text: str, languages: Sequence[str]) -> list[AskedWord]:
         spelling = found.setdefault(terms, spelled(word))
         if spelling not in stop_words or is_abbreviation(word, text):
             kept[terms] = spelling
-    return [AskedWord(word, terms, head_of(word)) for terms, word in islice((kept or found).items(), _MOST_WORDS)]
+    asked = kept or found
+    return [AskedWord(asked[terms], terms, head_of(asked[terms])) for terms in ends_of([*asked], _MOST_WORDS)]
 
 
 class Found(NamedTuple):

@@ -308,9 +308,11 @@ async def test_a_page_that_is_called_like_another_file_shows_nothing_of_that() -
 async def test_a_long_question_is_searched_for_by_as_much_as_a_service_takes(service: AISearchStandIn) -> None:
     embedder = HashedEmbedder()
     async with searching(service, embedder) as retriever:
-        await retriever.search(SearchQuery("glasses " * 5_000), CONTEXT)
+        await retriever.search(SearchQuery("mail " * 8_000 + "Are glasses paid?"), CONTEXT)
     assert [len(text) for [text] in embedder.calls] == [8_000]
-    assert len(str(service.searches[0]["search"])) == 1_000
+    sent = str(service.searches[0]["search"])
+    assert len(sent) == 1_000
+    assert sent.endswith("mail Are glasses paid?")
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,14 @@ async def test_function_words_of_a_question_find_nothing_by_themselves(path: Pat
     assert await found_in(path, "What does the plan say about glasses?", contents) == [contents[1]]
 
 
+@pytest.mark.parametrize("place", [0, 1])
+async def test_a_question_before_or_behind_4000_words_is_searched_for(path: Path, place: int) -> None:
+    pieces = [" ".join(f"mail{number}" for number in range(4_000))]
+    pieces.insert(place, "What does the plan pay for glasses?")
+    contents = ["What is this and who are you?", "Glasses are paid for.", "Parking.", "Lunch."]
+    assert await found_in(path, "\n".join(pieces), contents) == [contents[1]]
+
+
 async def test_function_words_are_searched_for_when_there_are_no_others(path: Path) -> None:
     contents = ["Who was that?", "Glasses are paid for."]
     assert await found_in(path, "Who was it?", contents) == [contents[0]]
