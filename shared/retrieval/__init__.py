@@ -69,6 +69,7 @@ class SearchResult(msgspec.Struct, frozen=True):
 
 
 _BETWEEN_WORDS = re.compile(r"[_/.-]+")
+_WRITTEN_TOGETHER = re.compile("(?<=[a-zß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])|(?<=[A-ZÀ-ÖØ-Þ])(?=[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ])")
 _OWNER = re.compile(rf"^{re.escape(PEOPLE)}[^/]*/")
 
 
@@ -76,6 +77,12 @@ def words_in_name(sourcefile: str) -> str:
     """The words of a file's path, without the suffix: `plans/Health_Plus.pdf` is `plans Health Plus`."""
     path, _, suffix = _OWNER.sub("", sourcefile).rpartition(".")
     return _BETWEEN_WORDS.sub(" ", path or suffix)
+
+
+def searched_name(sourcefile: str) -> str:
+    """The words in a file's name by which it is found: `TravelPolicy` is `TravelPolicy Travel Policy`."""
+    written = words_in_name(sourcefile).split()
+    return " ".join((*written, *(apart for word in written if (apart := _WRITTEN_TOGETHER.sub(" ", word)) != word)))
 
 
 _DAY = re.compile(r"\s{0,9}(?:D:)?([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")

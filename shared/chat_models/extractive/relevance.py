@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
-from shared.retrieval import words_in_name
+from shared.retrieval import searched_name
 from shared.words.stop_words import ASKING, COUNTING, LIGHT, STOP_WORDS, is_abbreviation, language_of, likely_language
 from shared.words.terms import (
     MOST_MISSPELT,
@@ -99,7 +99,7 @@ def read_sources(sources: Iterable[Passage]) -> list[Statement]:
         heading = plain(source.headings[-1]) if source.headings else None
         split = (replace(one, topic=one.topic or heading, source=number) for one in statements_of(source.whole))
         read = [read_statement(one, source.sourcepage, language, around) for one in split]
-        name = _terms(words_in_name(source.sourcefile), language)
+        name = _terms(searched_name(source.sourcefile), language)
         passage = name.union(*(one.terms | one.context for one in read))
         parts = [(_terms(part, language), close) for part, close in zip(source.parts, source.closeness, strict=False)]
         found += [replace(one, passage=passage, closeness=_closeness(one, parts)) for one in read]

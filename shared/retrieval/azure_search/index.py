@@ -25,7 +25,7 @@ from azure.search.documents.indexes.models import SearchIndex
 
 from shared.chat_types import Json, Passage
 from shared.errors import NotConfigured
-from shared.retrieval import FileEntry, words_in_name
+from shared.retrieval import FileEntry, searched_name
 from shared.retrieval.azure_search.connection import MANAGE, WRITE, SearchConnection
 from shared.retrieval.azure_search.fields import file_filter, literal
 from shared.retrieval.azure_search.schema import ExistingIndex, IndexPlan
@@ -189,7 +189,7 @@ class AzureSearchIndex:
             fields.sourcepage: passage.sourcepage,
             fields.sourcefile: entry.sourcefile,
             fields.category: passage.category,
-            fields.name: words_in_name(entry.sourcefile),
+            fields.name: searched_name(entry.sourcefile),
             fields.title: passage.title or None,
             fields.headings: [*passage.headings] or None,
             fields.table_head: passage.table_head or None,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 
-from shared.retrieval import PassageTerms, words_in_name
+from shared.retrieval import PassageTerms, searched_name
 from shared.retrieval.sqlite.ranking import compact, terms_of
 from shared.words.stop_words import languages_of
 
@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…؟।;])\s+|(?<=[。！？])|\n")
 
 def context_of(sourcefile: str, title: str, headings: Sequence[str]) -> str:
     """The text that says where a passage stands: a line with the words of its file's path, the title, the headings."""
-    return "\n".join((words_in_name(sourcefile), *dict.fromkeys((title, *headings))))
+    return "\n".join((searched_name(sourcefile), *dict.fromkeys((title, *headings))))
 
 
 def terms_of_file(passages: Sequence[tuple[str, str]]) -> list[PassageTerms]:

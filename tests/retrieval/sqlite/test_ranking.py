@@ -3,6 +3,7 @@
 import math
 import unicodedata
 from collections.abc import Sequence
+from copy import replace
 from pathlib import Path
 
 import apsw
@@ -90,6 +91,18 @@ async def test_a_question_before_or_behind_4000_words_is_searched_for(path: Path
     pieces.insert(place, "What does the plan pay for glasses?")
     contents = ["What is this and who are you?", "Glasses are paid for.", "Parking.", "Lunch."]
     assert await found_in(path, "\n".join(pieces), contents) == [contents[1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("TravelPolicy2026.md", "travel"), ("HRGuide.md", "guide"), ("GitHub.md", "github")]
+)
+async def test_a_file_is_found_by_words_that_its_name_has_written_together(path: Path, name: str, asked: str) -> None:
+    await fill(
+        path, [replace(passage("1", "Book by train."), sourcefile=name), passage("2", "Lunch."), passage("3", "Tea.")]
+    )
+    async with opened(path) as retriever:
+        found = await retriever.search(SearchQuery(asked, top=5), CONTEXT)
+    assert [one.sourcefile for one in found.passages] == [name]
 
 
 async def test_function_words_are_searched_for_when_there_are_no_others(path: Path) -> None:
