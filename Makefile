@@ -54,7 +54,7 @@ test: setup-test ## run all tests, or those of a part: make test T=tests/wire
 ifdef T
 	@$(PYTHON) -m pytest --durations=10 $(T)
 else
-	@$(PYTHON) -m pytest --durations=30 -m "not nightly" -n 5 --dist loadfile --no-loadscope-reorder -p no:schemathesis
+	@$(PYTHON) -m pytest --durations=30 -m "not nightly" -n 4 --dist loadfile --no-loadscope-reorder -p no:schemathesis
 endif
 
 unit: setup-test ## run the tests that start no process, on two cores

@@ -224,7 +224,7 @@ async def test_the_team_answers_with_the_name_of_each(page: Page, team: RunningH
     with openai.to("You are Beta"):
         openai.fail(400, code="content_filter")
     await page.goto(team.url)
-    await page.get_by_role("radio", name="Team").check(force=True)
+    await page.get_by_role("radio", name="Team").press(" ")
     await ask_on(page, QUESTION)
     await ended(page)
     await expect(answer(page).get_by_role("group", name="Alpha")).to_contain_text("Yes.")

@@ -93,7 +93,7 @@ async def test_a_teams_chat_is_opened_with_the_messages_of_each(
         with openai.to(f"You are {name}"):
             openai.reply(f"I am {name}.")
     await page.goto(f"{app.url}#/")
-    await page.get_by_role("radio", name="Team").check(force=True)
+    await page.get_by_role("radio", name="Team").press(" ")
     async with answer_kept(page):
         await ask_on(page, "Who are you?")
         await ended(page)
