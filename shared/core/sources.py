@@ -85,11 +85,11 @@ def fitting(found: Iterable[Passage], tokens: int, *, cuts: bool = True) -> tupl
     least = tokens * (1 - _WHOLE_SHARE)
     texts: set[str] = set()
     chosen: list[Passage] = []
-    for passage in list(rest.values()):
-        if rest.pop(passage.id, None) is None or passage.whole in texts:
+    for one in list(rest.values()):
+        if rest.pop(one.id, None) is None or one.whole in texts:
             continue
-        if cuts and (len(chosen) >= _WHOLE or tokens < least):
-            passage = replace(passage, excerpt=_excerpt(passage))  # noqa: PLW2901 (it shrinks)
+        is_cut = cuts and (len(chosen) >= _WHOLE or tokens < least)
+        passage = replace(one, excerpt=_excerpt(one)) if is_cut else one
         tokens -= tokens_in(source_text(passage))
         if tokens < 0 and chosen:
             break
@@ -101,7 +101,7 @@ def fitting(found: Iterable[Passage], tokens: int, *, cuts: bool = True) -> tupl
                 first, second = sorted((passage, rest.pop(neighbour.id)), key=_place)
                 text = first.content + continuation(first.content, second)
                 closeness, parts = first.closeness + second.closeness, first.parts + second.parts
-                passage = replace(first, content=text, score=passage.score, closeness=closeness, parts=parts)  # noqa: PLW2901 (it grows)
+                passage = replace(first, content=text, score=passage.score, closeness=closeness, parts=parts)
         chosen.append(passage)
     return tuple(chosen)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from shared.agents.gate import CallServices, Gate, Paused
+from shared.budgets import Limits
+from shared.budgets.ledger import Ledger
 from shared.chat_models import ToolDefinition
-from shared.chat_types import Json, ToolCall
-from shared.errors import RateLimited
+from shared.chat_types import Json, TokenMeter, ToolCall
 from shared.events import ToolEnded, ToolStarted
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.kept_tools import KeptTools, change_call, tools_of
@@ -21,22 +22,11 @@ RUN = "0" * 32
 DROP = ToolCall("c1", "crm_drop", '{"name":"x"}')
 
 
-class Budget:
-    """A meter with room for so many calls."""
-
-    def __init__(self, calls: int) -> None:
-        self._calls = calls
-
-    def reserve(self, tokens: int) -> None:
-        raise NotImplementedError
-
-    def correct(self, difference: int) -> None:
-        raise NotImplementedError
-
-    def count_call(self) -> None:
-        if not self._calls:
-            raise RateLimited("You have made too many requests.")
-        self._calls -= 1
+def used_up() -> TokenMeter:
+    """A caller's meter with room for no call any more."""
+    meter = Ledger(Limits(requests=1), Limits()).meter("Ada")
+    meter.count_call()
+    return meter
 
 
 async def heard(_: ToolStarted | ToolEnded) -> None:
@@ -54,19 +44,19 @@ async def test_a_call_that_a_used_up_budget_has_refused_does_not_run_when_the_tu
     tool = Tool(definition, drop, server="crm", name="drop", needs_consent=True, is_repeatable=False, digest="d")
     state = State("owner", time.time(), time.time())
 
-    async def turn(calls: int) -> tuple[ToolResult, list[str]]:
-        services = CallServices(heard, KeptTools(store, RUN, state), meter=Budget(calls))
+    async def turn(meter: TokenMeter | None = None) -> tuple[ToolResult, list[str]]:
+        services = CallServices(heard, KeptTools(store, RUN, state), meter=meter)
         gate = Gate("Ada", {"crm_drop": tool}, services)
         gate.next_round()
         await gate.enter([DROP])
         return await gate.run("c1", tool, {"name": "x"}, lambda: drop({"name": "x"})), gate.outcomes
 
     with pytest.raises(Paused):
-        await turn(1)
+        await turn()
     async for name in store.names(tools_of(RUN)):
         await change_call(store, name, lambda call: replace(call, state="claimed", decided_by="owner"))
-    refused = await turn(0)
+    refused = await turn(used_up())
     assert refused[0].text.endswith("The call did not run.")
     assert refused[1] == ["crm.drop was not run: a limit is reached."]
-    assert await turn(1) == refused, "a person was told that it has not run"
+    assert await turn() == refused, "a person was told that it has not run"
     assert not dropped
