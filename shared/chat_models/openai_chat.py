@@ -259,8 +259,9 @@ class OpenAIChatModel:
             self._thinks_first.add(model)
         else:
             self._thinks_first.discard(model)
-        sent = sum(len(message.text.encode(errors="replace")) for message in request.messages) // 4
-        read = reader.usage.prompt_tokens if reader.usage else 0
+        # By characters, not bytes: of Russian or Hindi a token holds three times as many bytes as of English.
+        sent = sum(len(message.text) for message in request.messages) // 4
+        read = reader.usage.prompt_tokens if reader.usage and self._is_compatible else 0  # the others refuse it
         if _LEAST_CUT <= read < sent * _CUT_SHARE and -read % 1024 <= _CUT_MARGIN:
             self._window = read + -read % 1024
             _log.warning(

@@ -17,7 +17,7 @@ import msgspec
 from shared.chat_types import ToolCall, ToolDefinition
 
 _CALL = re.compile(
-    r"\s*(?:<tool_call>|```(?:json|tool_call)?)?\s*(?:\{(?P<double>\{.*\})\}|(?P<plain>\{.*\}))\s*(?:</tool_call>|```)?\s*",
+    r"(?:<tool_call>|```(?:json|tool_call)?)?\s*+(?:\{(?P<double>\{.*\})\}|(?P<plain>\{.*\}))\s*+(?:</tool_call>|```)?",
     re.DOTALL,
 )
 _BEGIN = re.compile(r"\s{0,32}(\Z|\{|<(\Z|t)|`(\Z|`))")
@@ -62,7 +62,7 @@ class WrittenCalls:
     def end(self) -> ToolCall | str:
         """End the text; return the call that it is, or what was held back of it."""
         held, self._held = ("" if self._is_text else self._held), ""
-        found = _CALL.fullmatch(held)
+        found = _CALL.fullmatch(held.strip())  # a model that is held to JSON may write white space without end
         if found is None:
             return held
         value = found["double"] or found["plain"]

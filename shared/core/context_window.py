@@ -1,6 +1,7 @@
 """Selects the earlier messages that fit into the prompt."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from shared.chat_models import HISTORY_TOKENS
 from shared.chat_types import ChatRequest, Message, Role
@@ -43,19 +44,18 @@ def fit_history(messages: Sequence[Message], budget: int = HISTORY_TOKENS) -> tu
     System messages are always kept. A tool call and its results are kept or dropped together, since model services
     refuse one without the other.
     """
-    kept: list[Message] = []
+    kept: list[list[Message]] = []
     attached_budget = ATTACHED_TOKENS
     full = False
     for turn in reversed(_whole_turns(messages)):
-        if turn[0].role is Role.SYSTEM:
-            kept[:0] = turn
-            continue
-        budget -= sum(map(estimate_tokens, turn))
-        attached_budget -= sum(map(estimate_attached_tokens, turn))
-        full = full or budget < 0 or attached_budget < 0
-        if not full:
-            kept[:0] = turn
-    return tuple(kept)
+        is_system = turn[0].role is Role.SYSTEM
+        if not is_system:
+            budget -= sum(map(estimate_tokens, turn))
+            attached_budget -= sum(map(estimate_attached_tokens, turn))
+            full = full or budget < 0 or attached_budget < 0
+        if is_system or not full:
+            kept.append(turn)
+    return tuple(chain.from_iterable(reversed(kept)))
 
 
 def _whole_turns(messages: Iterable[Message]) -> list[list[Message]]:

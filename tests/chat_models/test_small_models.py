@@ -116,6 +116,25 @@ async def test_the_window_is_learned_from_a_service_that_cuts_in_silence() -> No
         assert (await model.room()).sources < before.sources
 
 
+async def test_a_language_whose_tokens_hold_many_bytes_is_not_taken_for_a_prompt_that_was_cut() -> None:
+    question = replace(QUESTION, messages=(Message(Role.USER, "Отпуск предоставляется по графику. " * 560),))
+    usage: Json = {"prompt_tokens": 4096, "completion_tokens": 2, "total_tokens": 4098}  # 0.21 a letter, as of gpt-4o
+    async with OpenAIStandIn() as service, model_of(connection_to(service)) as model:
+        before = await model.room()
+        service.reply("Да", {"choices": [], "usage": usage}, usage=False)
+        await ask(model, question)
+        assert await model.room() == before
+
+
+async def test_openai_and_azure_refuse_what_is_too_long_and_so_nothing_is_learned_of_their_window() -> None:
+    async with OpenAIStandIn() as service, model_of(replace(connection_to(service), kind="openai")) as model:
+        before = await model.room()
+        usage: Json = {"prompt_tokens": 4096, "completion_tokens": 2, "total_tokens": 4098}
+        service.reply("Hi", {"choices": [], "usage": usage}, usage=False)
+        await ask(model, replace(QUESTION, messages=(Message(Role.USER, "word " * 7_000),)))
+        assert await model.room() == before
+
+
 async def test_a_call_that_is_written_as_text_is_a_call() -> None:
     async with OpenAIStandIn() as service, model_of(connection_to(service)) as model:
         service.reply("```json\n", '{"name": "crm_look", "arguments": {"order": "7"}}', "\n```")

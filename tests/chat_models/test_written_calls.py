@@ -60,3 +60,11 @@ def test_tables_and_lists_do_not_repeat_themselves() -> None:
     for text in (table, "-" * 2_000, "| --- " * 400):
         repeats = Repeats()
         assert not any(map(repeats.feed, text))
+
+
+@pytest.mark.parametrize("text", [" " * 200_000, "\n" * 200_000 + '{"name":', "{}" + "\t" * 200_000 + "x"])
+def test_white_space_without_end_is_read_at_once(text: str) -> None:
+    """The time limit of the tests is what a quadratic pattern would exceed: models held to JSON write such texts."""
+    calls = WrittenCalls((LOOK,), is_arguments=True)
+    assert calls.feed(text) == ""
+    assert calls.end() == text

@@ -37,6 +37,12 @@ def test_half_of_a_tool_call_goes() -> None:
     assert fit_history([RESULTS[0], NEW]) == (NEW,)
 
 
+@pytest.mark.timeout(20)
+def test_very_many_system_messages_stay_and_take_no_long_time() -> None:
+    """The time limit is what quadratic work would exceed."""
+    assert len(fit_history([RULES] * 400_000)) == 400_000
+
+
 @given(st.lists(st.sampled_from([RULES, OLD, NEW, CALL, *RESULTS]), max_size=30), st.integers(0, 2000))
 def test_what_is_kept_fits_the_budget_and_keeps_its_order(messages: list[Message], budget: int) -> None:
     kept = fit_history(messages, budget)

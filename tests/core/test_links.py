@@ -186,3 +186,11 @@ def test_text_is_held_back_only_while_it_may_be_a_link() -> None:
     out = [links.feed(sign) for sign in sent]
     assert max(map(len, out)) <= LONGEST_HELD + 10
     assert len("".join(out)) > len(sent) - LONGEST_HELD - 10
+
+
+@pytest.mark.timeout(8)
+def test_many_made_up_links_after_a_long_conversation_take_no_long_time() -> None:
+    """The time limit is what a search of each word for each link would exceed."""
+    request = ChatRequest((Message(Role.USER, "some words " * 100_000),))
+    links = AnswerLinks(KnownLinks(request, CONTEXT, tuple[Passage]))
+    assert "https" not in links.whole(" ".join(f"http://h{number}.example/" for number in range(500)))
