@@ -293,7 +293,10 @@ def _ends_sentence(text: str) -> bool:
 
 
 def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph], compounds: Collection[str]) -> None:
-    """Complete the last sentence of `page` with its rest, moved from the beginning of the following page."""
+    """Complete the last sentence of `page` with its rest, moved from the beginning of the following page.
+
+    If it is all of that page, it stays there: a page without text would pass for a scan.
+    """
     if not page or not following or _ends_sentence(page[-1].text):
         return
     last, rest = page[-1], following[0]
@@ -301,6 +304,8 @@ def _finish_sentence(page: list[_Paragraph], following: list[_Paragraph], compou
         return
     end = _SENTENCE_END.search(rest.text)
     cut = end.end() if end else len(rest.text)
+    if cut == len(rest.text) and len(following) == 1:
+        return
     last.text = _joined(last.text, rest.text[:cut], compounds)
     rest.text = rest.text[cut:].lstrip()
     if not rest.text:

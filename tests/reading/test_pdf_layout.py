@@ -73,6 +73,12 @@ def test_running_lines_go_and_the_same_text_elsewhere_stays() -> None:
     assert layout(pages[:2]) == [f"Page {n}\n\nSame text on each page.\n\nDraft, {n} of 4" for n in range(2)]
 
 
+def test_a_page_of_which_the_end_of_a_sentence_is_all_keeps_it() -> None:
+    first, rest = at("This line is as long as the column is", 0), at("wide, and here it ends.", 0)
+    assert layout([[first], [rest]]) == [first.text, rest.text]
+    assert layout([[first], [rest, at("More text.", 5)]]) == [f"{first.text} {rest.text}", "More text."]
+
+
 def rows(*cells: tuple[str, ...]) -> list[Line]:
     return [
         at(text, row, left=50 + 150 * column) for row, texts in enumerate(cells) for column, text in enumerate(texts)
