@@ -224,7 +224,7 @@ class TeamTranscript:
         if not (self._asked and toolbox.has_only_searched and finished.reason == "stop"):
             return False
         others = [Message(Role.ASSISTANT, said.text) for said in self.said]
-        cites = any(place[1] in self._citable_now() for place in citations_in(text))
+        cites = not self._citable_now().isdisjoint(place[1] for place in citations_in(text))
         return support_of(text, [*self._asked[:-1], *others, self._asked[-1]], self.found, cites=cites)[1]
 
     def _data_points(self, toolbox: Toolbox, text: str) -> tuple[DataPoint, ...]:

@@ -114,9 +114,9 @@ class Answering:
         if finished is None:
             raise Unavailable("The model's service cut its answer off. Try again.")
         calls = self._checked(text, finished)
-        source, is_unsupported = "", False
+        source, is_unsupported, citable = "", False, self._citable()
         if sources is not None and finished.reason == "stop" and not calls:
-            cites = any(place[1] in self._citable() for place in citations_in(text))
+            cites = any(place[1] in citable for place in citations_in(text))
             source, is_unsupported = support_of(text, self._request.messages, sources, cites=cites)
         if source:
             yield self._shown(FOUND.format(name=source))
@@ -124,7 +124,7 @@ class Answering:
             yield events.ToolsCalled(calls)
         yield from self._reasoned()
         thoughts: list[events.Thought] = []
-        if self._request.form is None and (thought := unverified(text, self._citable())):
+        if self._request.form is None and (thought := unverified(text, citable)):
             thoughts.append(thought)
         if source:
             thoughts.append(events.Thought("Citation found by the app", source))

@@ -67,7 +67,7 @@ def support_of(text: str, asked: Sequence[Message], sources: Iterable[Passage], 
 def _figures(text: str) -> set[str]:
     """The numbers in a text, in one spelling: 1,200 and 1.200 are the same, and so are 4.50 and 4,5."""
     found: set[str] = set()
-    for figure in _FIGURE.findall(text):
+    for figure in set(_FIGURE.findall(text)):  # a table repeats them by the thousand
         decimals = _DECIMALS.search(figure)
         whole = re.sub(r"\D", "", figure[: decimals.start()] if decimals else figure)
         part = decimals[1].rstrip("0") if decimals else ""
