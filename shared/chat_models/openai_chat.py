@@ -47,6 +47,8 @@ _LEAST_CUT, _CUT_SHARE, _CUT_MARGIN = 1_000, 0.7, 32
 """A prompt was cut if the service counts so few of its tokens, which end at a window's usual size."""
 _LARGEST_ANSWER = 64 * 1024 * 1024
 """Maximum size of an answer in bytes. The longest that models write, 128,000 tokens, has 500 for each."""
+_END_SECONDS = 0.2
+"""How long the end of an answer waits for the connection to be free: a service that has said all may keep it open."""
 _SETTING_OF_OTHERS = "`model` in AGENTS_FILE"
 """The setting that names a model other than the configured one."""
 
@@ -351,7 +353,7 @@ class OpenAIChatModel:
         from shared.outbound.openai_service.errors import SDK
 
         with suppress(*SDK.raises):
-            async with asyncio.timeout(self._service.timeouts.ending):
+            async with asyncio.timeout(_END_SECONDS):
                 async for _ in received:
                     pass
 

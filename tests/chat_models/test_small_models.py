@@ -156,13 +156,20 @@ async def test_search_queries_are_asked_for_as_json_of_their_schema() -> None:
 
 
 async def test_a_model_that_repeats_itself_is_ended() -> None:
-    async with OpenAIStandIn() as service, model_of(connection_to(service), ending=0.1) as model:
+    async with OpenAIStandIn() as service, model_of(connection_to(service), ending=60.0) as model, asyncio.timeout(20):
         never = asyncio.Event()
         service.reply(*["75 % of your insurance payments on your monthly invoice for "] * 60, never)
         *texts, finished = await ask(model)
         assert len(texts) < 60
         assert isinstance(finished, ModelFinished)
         assert finished.reason == "length"
+
+
+async def test_an_answer_ends_though_its_service_keeps_the_connection_open() -> None:
+    async with OpenAIStandIn() as service, model_of(connection_to(service), ending=60.0) as model, asyncio.timeout(20):
+        said = b'data: {"id": "1", "choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}\n\n'
+        service.reply_raw(said, b"data: [DONE]\n\n", asyncio.Event())
+        assert await ask(model) == [ModelText("Hi"), ModelFinished("stop")]
 
 
 async def test_thoughts_with_their_end_alone_are_known_from_the_answer_before() -> None:
