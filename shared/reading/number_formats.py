@@ -6,6 +6,7 @@ dates are recognized by the library that reads the cells.
 
 import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _EXACT = 10**15
 """Smaller whole numbers are exact."""
 _MOST_DECIMALS = 30
 """Source: Excel's limit for decimal places."""
+_ROUNDED = Context(prec=400, rounding=ROUND_HALF_UP)
+"""How Excel rounds; the largest number has 309 digits."""
 
 
 type _Section = Callable[[float], str]
@@ -99,10 +102,11 @@ def _section(code: str) -> _Section | None:
     before, after = texts
     most, fixed = min(len(decimals), _MOST_DECIMALS), decimals.count("0")
     grouped, least = "," if "," in whole.rstrip(",") else "", whole.count("0")
-    factor = (100.0 if "%" in before + after else 1.0) / 1000.0**scale
+    power, unit = 2 * ("%" in before + after) - 3 * scale, Decimal(1).scaleb(-most)
 
     def show(value: float) -> str:
-        shown = f"{abs(value) * factor:{grouped}.{most}f}"
+        number = Decimal(f"{abs(value):.15g}").scaleb(power)  # with the digits that Excel keeps: 2.675 is no 2.67499…
+        shown = f"{number.quantize(unit, context=_ROUNDED):{grouped}.{most}f}"
         digits, _, rest = shown.partition(".")
         rest = rest[:fixed] + rest[fixed:].rstrip("0")
         digits = digits.rjust(least, "0") if least else digits.lstrip("0")

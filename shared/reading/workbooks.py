@@ -109,6 +109,9 @@ def _cell_text(value: _Value, code: str | None) -> str:
             return value.isoformat("seconds").removesuffix(":00")
         case dt.date():
             return value.isoformat()
+        case dt.timedelta():
+            minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+            return f"{'-' * (value.days < 0)}{minutes // 60}:{minutes % 60:02}:{seconds:02}".removesuffix(":00")
         case _:
             return str(value)
 

@@ -190,6 +190,13 @@ def test_rows_that_only_have_a_format_cost_nothing() -> None:
     assert read(xlsx(b'<dimension ref="A1:XFD1048576"/>' + cells(filled + rows)), ".xlsx") == "## Sheet\n\n7"
 
 
+def test_durations_are_shown_in_hours() -> None:
+    made = Workbook()
+    sheet = made.create_sheet("Hours", 0)
+    sheet.append([dt.timedelta(hours=162, minutes=30), dt.timedelta(minutes=5, seconds=7), -dt.timedelta(minutes=90)])
+    assert read(saved(made.save), ".xlsx").splitlines()[2] == "| 162:30 | 0:05:07 | -1:30 |"
+
+
 def test_a_workbook_of_old_excel_versions_is_read() -> None:
     made = xlwt.Workbook()
     sheet = made.add_sheet("Old")
@@ -202,7 +209,10 @@ def test_a_workbook_of_old_excel_versions_is_read() -> None:
 @pytest.mark.parametrize(
     ("value", "code", "shown"),
     [
-        (0.125, "0%", "12%"),
+        (0.125, "0%", "13%"),
+        (2.675, "0.00", "2.68"),
+        (-1234.5, "#,##0", "-1,235"),
+        (1e300, "0.00", f"1{'0' * 300}.00"),
         (-1234.5, "#,##0.00_);(#,##0.00)", "(1,234.50)"),
         (-3.2, "0.0", "-3.2"),
         (5, "00000", "00005"),
