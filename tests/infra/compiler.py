@@ -41,8 +41,10 @@ class Bicep:
         self._requests = 0
 
     def __enter__(self) -> Self:
-        # Without this setting .NET needs a library for languages that containers often lack.
-        environment = {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1", **os.environ}
+        # Without the first setting .NET needs a library for languages that containers often lack. With the second it
+        # compiles its own code once instead of in tiers: each request then takes half the CPU time.
+        settings = {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1", "DOTNET_TieredCompilation": "0"}
+        environment = {**settings, **os.environ}
         self._folder = tempfile.TemporaryDirectory()
         self._process = subprocess.Popen(
             [self._command, "jsonrpc", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
