@@ -8,8 +8,17 @@ from tests.local.running_host import RunningHost
 
 async def ask(page: Page, host: RunningHost, question: str = QUESTION) -> Locator:
     """Open a new chat and ask; return the answer's place."""
-    await page.goto(f"{host.url}#/")
+    await open_new(page, host)
     return await ask_on(page, question)
+
+
+async def open_new(page: Page, host: RunningHost) -> None:
+    """Open a new chat, by its shortcut where the page is loaded already."""
+    if not page.url.startswith(f"{host.url}/"):
+        await page.goto(f"{host.url}/#/")
+        return
+    await page.keyboard.press("Alt+n")
+    await expect(page.get_by_role("article")).to_have_count(0)
 
 
 async def ask_on(page: Page, question: str) -> Locator:

@@ -2,7 +2,7 @@
 
 from playwright.async_api import Locator, Page, expect
 
-from tests.app.playground.asking import box
+from tests.app.playground.asking import box, open_new
 from tests.local.running_host import RunningHost
 
 QUESTION = "What does the plan pay?"
@@ -10,7 +10,7 @@ QUESTION = "What does the plan pay?"
 
 async def ask(page: Page, host: RunningHost, question: str = QUESTION, *, team: bool = False) -> None:
     """Open the playground and ask the model or the team."""
-    await page.goto(f"{host.url}/")
+    await open_new(page, host)
     if team:
         # By keyboard: while the page still arranges itself, a click can miss.
         await page.get_by_role("radio", name="Team").press(" ")

@@ -2,14 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Dialog, Page, Route, ViewportSize, expect
+from playwright.async_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.browser import chromium
@@ -18,8 +18,15 @@ from tests.stand_ins.openai_service import OpenAIStandIn
 
 PATIENCE = 60_000
 """Milliseconds; a page appears in far less on an idle machine."""
-TITLES = "**/v1/chat/completions"
-"""Where the page asks the model for titles."""
+WITHOUT_TITLES = """{
+  const { fetch } = window;
+  const none = () => Promise.resolve(Response.json({ choices: [] }));
+  window.fetch = (...asked) => (String(asked[0]).endsWith("/v1/chat/completions") ? none() : fetch(...asked));
+}"""
+"""Answers the page's request for a chat's title with none: a test's scripts are for its own questions.
+
+It is no route, with which a browser would keep no file.
+"""
 WIDE = ViewportSize(width=1280, height=900)
 NARROW = ViewportSize(width=390, height=844)
 ORGANISATION = """
@@ -61,10 +68,33 @@ def expected_errors() -> list[str]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(browser: Browser, expected_errors: list[str]) -> AsyncGenerator[Page]:
+async def new_page(browser: Browser, expected_errors: list[str]) -> AsyncGenerator[Page]:
     """A new window of 1280 by 900 pixels."""
     async with window(browser, expected_errors) as page:
         yield page
+
+
+@pytest.fixture
+def page(new_page: Page) -> Page:
+    """A new window, except in files whose tests share one."""
+    return new_page
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared_window(browser: Browser) -> AsyncGenerator[tuple[Page, list[str]]]:
+    """A window that stays open for a file, and what has gone wrong in it."""
+    async with _watched(browser, WIDE, WITHOUT_TITLES) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shared_page(shared_window: tuple[Page, list[str]], expected_errors: list[str]) -> Generator[Page]:
+    """The window of a file's tests that need no more than a new chat: to load the page takes half a second."""
+    page, faults = shared_window
+    yield page
+    found = [*faults]
+    faults.clear()
+    _check(found, expected_errors)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -75,25 +105,32 @@ async def narrow_page(browser: Browser, expected_errors: list[str]) -> AsyncGene
 
 
 @asynccontextmanager
-async def window(browser: Browser, expected_errors: list[str], size: ViewportSize = WIDE) -> AsyncGenerator[Page]:
+async def window(
+    browser: Browser, expected_errors: list[str], size: ViewportSize = WIDE, script: str = WITHOUT_TITLES
+) -> AsyncGenerator[Page]:
     """A window that remembers nothing.
 
     Fails at its end if a script logged an error or raised one, as it does where the security policy forbids something,
     if it opened a dialog, or if anything asked for an address elsewhere.
     """
+    async with _watched(browser, size, script) as (page, faults):
+        yield page
+    _check(faults, expected_errors)
+
+
+@asynccontextmanager
+async def _watched(browser: Browser, size: ViewportSize, script: str) -> AsyncGenerator[tuple[Page, list[str]]]:
     context = await browser.new_context(viewport=size, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     faults = watch(context)
-    await context.route(TITLES, without_title)
-    yield await context.new_page()
+    await context.add_init_script(script)
+    yield await context.new_page(), faults
     await context.close()
+
+
+def _check(faults: list[str], expected_errors: list[str]) -> None:
     unexpected = [fault for fault in faults if not any(re.search(pattern, fault) for pattern in expected_errors)]
     assert unexpected == []
-
-
-async def without_title(route: Route) -> None:
-    """Answer the page's request for a chat's title with none: a test's scripts are for its own questions."""
-    await route.fulfill(json={"choices": []})
 
 
 def watch(context: BrowserContext) -> list[str]:

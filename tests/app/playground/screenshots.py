@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page, ViewportSize, expect
 from shared.runs.folder_objects import FolderObjects
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.playground.asking import ask, ask_on, ended
-from tests.app.playground.conftest import NARROW, TITLES, without_title
+from tests.app.playground.conftest import NARROW, WITHOUT_TITLES
 from tests.browser import chromium, install_browser
 from tests.local.running_host import REPOSITORY, RunningHost, host_beside
 from tests.runs.acting import agents_file, crm
@@ -211,7 +211,7 @@ async def window(browser: Browser, size: ViewportSize = SIZE, *, is_dark: bool =
     scheme = "dark" if is_dark else "light"
     context = await browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     context.set_default_timeout(60_000)
-    await context.route(TITLES, without_title)
+    await context.add_init_script(WITHOUT_TITLES)
     yield await context.new_page()
     await context.close()
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import FilePayload, Locator, Page, expect
 
 from tests.app.openai_sdk import PIXEL
-from tests.app.playground.asking import answer, ask_on, ended, turn
+from tests.app.playground.asking import answer, ask_on, ended, open_new, turn
 from tests.kinds import one_in
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -38,6 +38,12 @@ NOISE = """async () => {
 }"""
 
 
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The window that the tests of this file share, if they do not name another."""
+    return shared_page
+
+
 def attached(page: Page) -> Locator:
     return page.get_by_role("form", name="Ask").get_by_role("list", name="Attached files")
 
@@ -45,7 +51,7 @@ def attached(page: Page) -> Locator:
 async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
     page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
-    await page.goto(app.url)
+    await open_new(page, app)
     async with page.expect_file_chooser() as choosing:
         await page.get_by_role("button", name="Attach files").click()
     await (await choosing.value).set_files([NOTES])
@@ -74,7 +80,7 @@ async def test_a_chosen_file_goes_to_the_model_with_the_questions_after_it(
 
 @pytest.mark.parametrize("how", one_in(2, ["drop", "paste"]))
 async def test_an_image_is_dropped_or_pasted(page: Page, app: RunningHost, openai: OpenAIStandIn, how: str) -> None:
-    await page.goto(app.url)
+    await open_new(page, app)
     await page.locator("#question").evaluate(DROP, [how, "dot.png", PIXEL])
     await expect(attached(page)).to_contain_text("dot.png")
     openai.reply("A dot.")
@@ -84,7 +90,7 @@ async def test_an_image_is_dropped_or_pasted(page: Page, app: RunningHost, opena
 
 
 async def test_a_large_image_is_made_smaller(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
-    await page.goto(app.url)
+    await open_new(page, app)
     noise: str = await page.evaluate(NOISE)
     await page.locator("#question").evaluate(DROP, ["drop", "large.png", noise])
     await expect(attached(page)).to_contain_text("large.png")
@@ -95,7 +101,8 @@ async def test_a_large_image_is_made_smaller(page: Page, app: RunningHost, opena
     assert (sent.count("data:image/jpeg;base64,"), len(sent) < 1_048_576) == (1, True)
 
 
-async def test_what_cannot_be_sent_is_refused_in_a_sentence(page: Page, app: RunningHost) -> None:
+async def test_what_cannot_be_sent_is_refused_in_a_sentence(new_page: Page, app: RunningHost) -> None:
+    page = new_page
     await page.goto(app.url)
     alert = page.get_by_role("form", name="Ask").get_by_role("alert")
     files = page.get_by_label("Files", exact=True)
@@ -115,7 +122,7 @@ async def test_a_file_that_the_app_cannot_read_is_said_so(
     page: Page, app: RunningHost, expected_errors: list[str]
 ) -> None:
     expected_errors.append("status of 4")
-    await page.goto(app.url)
+    await open_new(page, app)
     broken = FilePayload(name="broken.pdf", mimeType="application/pdf", buffer=b"no PDF")
     await page.get_by_label("Files", exact=True).set_input_files([broken])
     await ask_on(page, "What is this?")

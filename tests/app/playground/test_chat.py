@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from tests.app.playground.asking import answer, ask, ask_on, box, ended, turn
+from tests.app.playground.asking import answer, ask, ask_on, box, ended, open_new, turn
 from tests.app.test_answers import QUESTION
 from tests.local.running_host import RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -29,7 +29,14 @@ paid = cost * 0.8
 IMPORT = "path => import(document.querySelector('script[src]').src.replace('app.js', path))"
 
 
-async def test_an_answer_is_busy_until_its_text_is_drawn(page: Page, built_in: RunningHost) -> None:
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The window that the tests of this file share, if they do not name another."""
+    return shared_page
+
+
+async def test_an_answer_is_busy_until_its_text_is_drawn(new_page: Page, built_in: RunningHost) -> None:
+    page = new_page
     is_loaded = asyncio.Event()
 
     async def wait(route: Route) -> None:
@@ -180,7 +187,10 @@ async def test_a_followup_question_is_asked_with_one_click(page: Page, app: Runn
     await expect(page.get_by_role("article")).to_have_count(2)
 
 
-async def test_enter_sends_and_shift_enter_begins_a_line(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+async def test_enter_sends_and_shift_enter_begins_a_line(
+    new_page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    page = new_page
     openai.reply("Yes.")
     await page.goto(app.url)
     await expect(box(page)).to_be_focused()
@@ -218,7 +228,8 @@ async def test_the_page_follows_the_text_unless_the_reader_has_scrolled_up(
     await expect(page.get_by_role("button", name="New text below")).to_be_hidden()
 
 
-async def test_the_team_answers_with_the_name_of_each(page: Page, team: RunningHost, openai: OpenAIStandIn) -> None:
+async def test_the_team_answers_with_the_name_of_each(new_page: Page, team: RunningHost, openai: OpenAIStandIn) -> None:
+    page = new_page
     with openai.to("You are Alpha"):
         openai.reply("Yes.")
     with openai.to("You are Beta"):
@@ -277,7 +288,7 @@ EVENTS = [
 
 
 async def test_events_are_read_wherever_the_network_cuts_them(page: Page, app: RunningHost) -> None:
-    await page.goto(app.url)
+    await open_new(page, app)
     for text, data in EVENTS:
         assert await page.evaluate(READ_AT_EACH_SPLIT, [text, "api/sse.js"]) == [data], text
 
@@ -301,7 +312,7 @@ GROWING = (
 
 
 async def test_a_growing_text_is_drawn_as_the_whole_one(page: Page, app: RunningHost) -> None:
-    await page.goto(app.url)
+    await open_new(page, app)
     drawn: list[Any] = await page.evaluate(RENDER_AS_IT_GROWS, [GROWING, "chat/markdown.js"])
     assert drawn[0] == drawn[1] == drawn[2]
     assert '<h3 dir="auto">Heading</h3>' in drawn[0]
@@ -322,8 +333,9 @@ async def test_beside_an_answer_to_a_question_in_another_language_than_the_docum
 
 
 async def test_where_no_language_model_answers_the_page_says_so_and_how_to_connect_one(
-    page: Page, built_in: RunningHost
+    new_page: Page, built_in: RunningHost
 ) -> None:
+    page = new_page
     await page.goto(f"{built_in.url}/")
     said = page.get_by_text("No language model answers")
     await expect(said).to_contain_text("To connect one,")

@@ -26,8 +26,9 @@ async def try_again(page: Page) -> None:
 
 
 async def test_a_model_that_is_down_is_a_sentence_beside_a_retry(
-    page: Page, app: RunningHost, openai: OpenAIStandIn
+    shared_page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
+    page = shared_page
     openai.fail(401)
     await ask(page, app)
     await expect(problem(page)).to_contain_text("The model's service")
@@ -57,7 +58,10 @@ async def test_a_refused_question_can_be_edited_and_is_not_sent_again(
         await page.goto("about:blank")  # before the app ends, which the page would notice
 
 
-async def test_a_filter_amid_the_text_keeps_what_came(page: Page, app: RunningHost, openai: OpenAIStandIn) -> None:
+async def test_a_filter_amid_the_text_keeps_what_came(
+    shared_page: Page, app: RunningHost, openai: OpenAIStandIn
+) -> None:
+    page = shared_page
     openai.reply("Half of it", finish_reason="content_filter")
     await ask(page, app)
     await expect(problem(page)).to_contain_text("The content filter")
@@ -82,8 +86,9 @@ async def test_a_busy_model_is_asked_again_after_the_time_that_it_says(
 
 
 async def test_a_stream_that_is_cut_off_keeps_its_text_beside_a_retry(
-    page: Page, app: RunningHost, openai: OpenAIStandIn
+    shared_page: Page, app: RunningHost, openai: OpenAIStandIn
 ) -> None:
+    page = shared_page
     openai.reply_raw(b'data: {"choices":[{"delta":{"content":"Half of it"}}]}\n\n', cut=True)
     await ask(page, app)
     await expect(problem(page)).to_be_visible()

@@ -11,7 +11,6 @@ from yarl import URL
 
 from tests.app.conftest import hosted
 from tests.app.playground.asking import ask, ended
-from tests.app.playground.conftest import TITLES
 from tests.local.running_host import REPOSITORY, RunningHost
 from tests.stand_ins.openai_service import OpenAIStandIn
 
@@ -84,7 +83,6 @@ performance.getEntriesByType("resource").filter((entry) => /[.](js|css)$/.test(e
 
 
 async def test_a_second_visit_loads_no_file_again(page: Page, built_in: RunningHost) -> None:
-    await page.context.unroute(TITLES)  # with a route a browser keeps no file
     sent: list[int] = []
     for _ in range(2):
         await page.goto("about:blank")

@@ -9,8 +9,8 @@ from playwright.async_api import Browser, Page, expect
 from shared.errors import NotConfigured
 from shared.playground.page_file import read_page
 from tests.app.conftest import hosted
-from tests.app.playground.asking import answer, ask, ask_on, box, ended
-from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, TITLES, WIDE, watch, window, without_title
+from tests.app.playground.asking import answer, ask, ask_on, box, ended, open_new
+from tests.app.playground.conftest import NARROW, ORGANISATION, PATIENCE, WIDE, WITHOUT_TITLES, watch, window
 from tests.app.playground.test_accessibility import RUN
 from tests.app.test_answers import QUESTION
 from tests.browser import axe
@@ -37,7 +37,7 @@ OF_THE_WORKBENCH = re.compile(
 async def spoken_in(browser: Browser, language: str) -> Page:
     context = await browser.new_context(locale=language, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
-    await context.route(TITLES, without_title)
+    await context.add_init_script(WITHOUT_TITLES)
     return await context.new_page()
 
 
@@ -88,8 +88,11 @@ async def test_what_went_wrong_is_told_in_the_readers_language_and_the_apps_sent
     await page.context.close()
 
 
-async def test_the_organisation_speaks_on_its_page(page: Page, readers: RunningHost, openai: OpenAIStandIn) -> None:
-    await page.goto(readers.url)
+async def test_the_organisation_speaks_on_its_page(
+    shared_page: Page, readers: RunningHost, openai: OpenAIStandIn
+) -> None:
+    page = shared_page
+    await open_new(page, readers)
     await expect(page).to_have_title("Contoso Answers")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Welcome to Contoso")
     await expect(page.get_by_role("link", name="Help")).to_have_attribute(
@@ -148,8 +151,9 @@ async def test_a_wrong_file_is_told_and_the_page_is_there(
 
 
 async def test_a_source_takes_the_focus_and_escape_goes_back_to_its_number(
-    page: Page, readers: RunningHost, openai: OpenAIStandIn, expected_errors: list[str]
+    shared_page: Page, readers: RunningHost, openai: OpenAIStandIn, expected_errors: list[str]
 ) -> None:
+    page = shared_page
     expected_errors += ["404", "net::ERR"]
     openai.reply(ANSWER)
     await ask(page, readers, QUESTION)
@@ -226,8 +230,9 @@ async def test_on_paper_are_the_whole_chat_and_its_sources_alone(
 
 
 async def test_an_answer_is_copied_formatted_and_as_a_text_with_numbers_and_sources(
-    page: Page, readers: RunningHost, openai: OpenAIStandIn
+    shared_page: Page, readers: RunningHost, openai: OpenAIStandIn
 ) -> None:
+    page = shared_page
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     openai.reply(f"{ANSWER}\n\n|a|b|\n|-|-|\n|1|2|")
     await ask(page, readers, QUESTION)

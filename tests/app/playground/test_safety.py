@@ -22,6 +22,12 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 LAG = 24
 
 
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The window that the tests of this file share, if they do not name another."""
+    return shared_page
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def rai() -> AsyncGenerator[RaiStandIn]:
     async with RaiStandIn() as service:
@@ -52,7 +58,8 @@ async def annotating(folder: Path, openai: OpenAIStandIn, rai: RaiStandIn) -> As
         yield host
 
 
-async def test_off_it_says_how_to_turn_the_check_on(page: Page, app: RunningHost) -> None:
+async def test_off_it_says_how_to_turn_the_check_on(new_page: Page, app: RunningHost) -> None:
+    page = new_page
     await page.goto(f"{app.url}/")
     panel = await tab(page, "Safety")
     await expect(panel).to_contain_text("RAI_MODE is off")
@@ -113,8 +120,9 @@ async def test_what_is_found_and_not_forbidden_is_told_with_its_severity(
 
 
 async def test_with_annotate_all_goes_out_and_what_is_found_is_told(
-    page: Page, annotating: RunningHost, openai: OpenAIStandIn
+    new_page: Page, annotating: RunningHost, openai: OpenAIStandIn
 ) -> None:
+    page = new_page
     openai.reply(f"Here is a {BAD}.")
     await ask(page, annotating, NOTHING_FOUND)
     await expect(await ended(page)).to_contain_text(BAD)

@@ -46,6 +46,12 @@ PASSAGES = [
 ANSWER = "It pays 80 percent of dental care. [plans/plan.pdf#page=2] There are glasses too [glasses.md][made-up.pdf]."
 
 
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The window that the tests of this file share, if they do not name another."""
+    return shared_page
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def library(tmp_path_factory: pytest.TempPathFactory, openai: OpenAIStandIn) -> AsyncGenerator[RunningHost]:
     folder = await write(tmp_path_factory.mktemp("library"), FILES, PASSAGES)
@@ -231,7 +237,8 @@ async def test_a_document_that_is_gone_is_told_and_its_passage_is_shown(
     await expect(document.get_by_text("The plan has a page that is gone.")).to_be_visible()
 
 
-async def test_thoughts_have_scores_and_the_prompt(page: Page, library: RunningHost, openai: OpenAIStandIn) -> None:
+async def test_thoughts_have_scores_and_the_prompt(new_page: Page, library: RunningHost, openai: OpenAIStandIn) -> None:
+    page = new_page
     await sources_of(page, library, openai)
     panel = await tab(page, "Thoughts")
     first = panel.get_by_role("table").get_by_role("row").nth(1)

@@ -16,6 +16,12 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300
 ALPHA, BETA = "You are Alpha", "You are Beta"
 
 
+@pytest.fixture
+def page(shared_page: Page) -> Page:
+    """The window that the tests of this file share, if they do not name another."""
+    return shared_page
+
+
 async def test_each_agent_has_a_lane_that_shows_what_it_does_now(
     page: Page, team: RunningHost, openai: OpenAIStandIn
 ) -> None:
@@ -51,7 +57,8 @@ async def test_an_agent_that_fails_says_why_and_the_others_go_on(
     await expect(lanes.nth(1)).to_contain_text("done")
 
 
-async def test_agents_that_search_show_their_query(page: Page, built_in: RunningHost) -> None:
+async def test_agents_that_search_show_their_query(new_page: Page, built_in: RunningHost) -> None:
+    page = new_page
     await ask(page, built_in, "What does the Standard plan pay for dental care?", team=True)
     await ended(page)
     panel = await tab(page, "Team")
