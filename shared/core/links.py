@@ -16,7 +16,7 @@ LONGEST_HELD = 2_000
 """Characters that are held back at most until it is clear what they are."""
 
 _MARKS = frozenset("([:<&./?")
-_MARK = re.compile(r"(?<=\])[(:]|(?<=!)\[|<(?![ =])|&(?! )|(?<=[sSpP\\]):|(?<=[wW\\])\.|(?<=[a-zA-Z])[/?]|(?<![\w:/])/")
+_MARK = re.compile(r"(?<=\])[(:]|(?<=!)\[|<(?![ =])|&(?! )|(?<=[sSpP\\]):|(?<=[wW\\])\.|(?<=\w)[/?]|(?<![\w:/])/")
 """The signs at which a link, an image or a tag is broken; text without them passes as it is."""
 _TAIL = 80
 """Characters before a sign that decide with it."""
@@ -27,8 +27,8 @@ _MAY_BE_SLASHES = re.compile(r":\\?(?:/\\?)?\Z")
 _ADDRESS = re.compile(r"[^\s<>\"`\[\]]*")
 _DESTINATION = re.compile(r"(\s*)(<[^>\n]*>?|[^\s)]*)")
 _DOMAIN = re.compile(
-    r"(?<![\w@./:-])(?:[\w-]+\.)+(?:aero|asia|biz|com|coop|edu|gov|info|museum|name|net|org|pro|shop|web|xxx|"
-    r"(?!md|pl|ps|py|rs|sh)[a-z]{2})\Z",
+    r"(?<![\w@./:-])(?:[\w-]+\.)+(?:aero|asia|biz|com|coop|edu|gov|info|museum|name|net|org|pro|shop|web|xxx|рф|"
+    r"xn--[\w-]+|(?!md|pl|ps|py|rs|sh)[a-z]{2})(?::\d{1,5})?\Z",
     re.IGNORECASE,
 )
 """A host without a scheme, of which some clients make a link; endings of files are left out."""
@@ -254,7 +254,8 @@ class AnswerLinks:
         if close < 0 and not ended and len(text) < at + _LONGEST_TAG:
             return None
         # The end of an address within it may go, and then the tag goes on.
-        is_safe = close >= 0 and "<" not in text[end:close] and not _LEADS.search(text, end, close)
+        acts = text[at + 1 : end].lower() in ("script", "style")
+        is_safe = close >= 0 and "<" not in text[end:close] and not (acts or _LEADS.search(text, end, close))
         return _PASS if is_safe else (at + 1, "< ")
 
 

