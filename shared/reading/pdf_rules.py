@@ -107,32 +107,27 @@ def _paths(page: PdfPage) -> Iterator[tuple[_Points, _Color]]:
     """The straight parts of all visible paths, each with its colour if it is an area without a line around it."""
     if raw.FPDFPage_CountObjects(page) > _MAX_OBJECTS:
         return
+    filled, stroked = ctypes.c_int(), ctypes.c_int()
     for drawn in islice(page.get_objects(max_depth=_MAX_DEPTH + 1), _MAX_OBJECTS):
-        if drawn.type == raw.FPDF_PAGEOBJ_PATH:
+        if drawn.type != raw.FPDF_PAGEOBJ_PATH:
+            continue
+        raw.FPDFPath_GetDrawMode(drawn.raw, filled, stroked)
+        if filled.value or stroked.value:
             matrix, form = drawn.get_matrix(), drawn.container
             while form:
                 matrix, form = matrix.multiply(form.get_matrix()), form.container
-            color = _color_of(drawn.raw)
+            color = None if stroked.value else _color_of(drawn.raw)
             yield from ((points, color) for points in _parts(drawn.raw, matrix))
 
 
-def _color_of(path: raw.FPDF_PAGEOBJECT) -> _Color:
-    """The colour of an area; None if the path is a line."""
-    filled, stroked = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, filled, stroked)
-    if stroked.value:
-        return None
+def _color_of(area: raw.FPDF_PAGEOBJECT) -> _Color:
     red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
-    raw.FPDFPageObj_GetFillColor(path, red, green, blue, alpha)
+    raw.FPDFPageObj_GetFillColor(area, red, green, blue, alpha)
     return (red.value, green.value, blue.value)
 
 
 def _parts(path: raw.FPDF_PAGEOBJECT, matrix: PdfMatrix) -> Iterator[_Points]:
     """The lines of a path from one move of the pen to the next."""
-    filled, stroked = ctypes.c_int(), ctypes.c_int()
-    raw.FPDFPath_GetDrawMode(path, filled, stroked)
-    if not (filled.value or stroked.value):
-        return
     x, y = ctypes.c_float(), ctypes.c_float()
     points: _Points = []
     for index in range(min(raw.FPDFPath_CountSegments(path), _MAX_OBJECTS)):
