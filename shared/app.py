@@ -77,20 +77,20 @@ async def get_answers() -> "AnswerQueue":
     return await _answers.get()
 
 
-async def begin(accepted: AcceptedRequest, arrival: Arrival, body: Body | None) -> Followed:
+async def begin(accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Followed:
     """Begin the run of a request with the parts of this process; see `shared/runs/begin.py`.
 
     Args:
         accepted: The request, read and checked.
         arrival: How it came in.
-        body: Its body, for a run that is kept in a journal; None: for one that is kept in memory.
+        body: Its body. The caller keeps it no longer than this, since its texts hold the files once more.
 
     Raises:
         SwitchboardError: it cannot begin.
     """
-    service = await get_service()
-    runs = await get_runs() if body or service.tool_servers else None
-    return await runs_begin.begin(service, runs, accepted, arrival, body)
+    beginning = runs_begin.begin(await get_service(), get_runs, accepted, arrival, body)
+    del body
+    return await beginning
 
 
 _starting = asyncio.Lock()

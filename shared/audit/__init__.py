@@ -8,7 +8,7 @@ shows anything, and one before its end is sent.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -106,6 +106,13 @@ class Audit:
             if self._required:
                 raise Unavailable("The audit record cannot be written, so nothing is answered. Try again.") from error
 
+    def begin(self, kind: str, who: str, texts: dict[str, str], **facts: Json) -> asyncio.Task[None]:
+        """Begin to add a line, also when nobody waits for it any more: a failure is in the log in any case."""
+        writing = self.write(kind, who, texts, **facts)
+        task = in_background(writing)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
     async def _append(self, line: bytes) -> None:
         self._waiting.append(line)
         async with self._busy:
@@ -123,7 +130,7 @@ async def audited(
     turn = _RecordedTurn(request)
     who = owner_of(context.caller)
     about: dict[str, Json] = {"id": request.turn_id, "invocation": context.invocation_id, "wire": context.protocol}
-    asking = _begun(audit.write("asked", who, {"question": request.question}, **about, **turn.question))
+    asking = audit.begin("asked", who, {"question": request.question}, **about, **turn.question)
     is_asked = False
     try:
         async with aclosing(events):
@@ -142,17 +149,10 @@ async def audited(
         if not turn.has_ended:
             code = end.code if isinstance(end, SwitchboardError) else InternalError.code
             code = code if isinstance(end, Exception) else STOPPED
-            writing = _begun(audit.write("answered", who, turn.texts, **about, end=code, **turn.facts))
+            writing = audit.begin("answered", who, turn.texts, **about, end=code, **turn.facts)
             if isinstance(end, Exception):
                 await asyncio.wait({writing})
         raise
-
-
-def _begun(writing: Coroutine[Any, Any, None]) -> asyncio.Task[object]:
-    """Begin to write a line, also when nobody waits for it any more: its failure is in the log in any case."""
-    task = in_background(writing)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return task
 
 
 class _RecordedTurn:

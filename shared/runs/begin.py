@@ -8,21 +8,22 @@ MCP and the queue of requests make one answer of it.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from copy import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shared.chat_types import ChatRequest
+from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
 from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
 from shared.events import AgentMessage, ChatEvent, ConsentAsked, Failed, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import owner_of
 from shared.service import Service
-from shared.settings import Settings
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions
 from shared.turns.begin import acts, begin_turn
 from shared.wire.request_body import Body
@@ -35,14 +36,27 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("switchboard.run")
 
+MAX_KEY_LENGTH = 255
+"""Characters of an idempotency key."""
+
 
 class Keeping(msgspec.Struct, frozen=True):
     """How a run is kept."""
 
-    in_journal: bool
+    in_journal: bool = False
     """Whether its events are kept in a journal; else it is kept in memory."""
     acts: bool = False
     """Whether whoever answers has tools of servers, so that the run may have to wait for a person."""
+    outlives: bool = False
+    """Whether it goes on when its reader leaves, if it is kept in a journal."""
+    key: str | None = None
+    """The key under which the same request of the same caller finds it; None: it is found by none."""
+
+
+type WhileConnected = Callable[
+    [Coroutine[Any, Any, tuple[ChatRequest, RunningTurn]]], Awaitable[tuple[ChatRequest, RunningTurn]]
+]
+"""Awaits the beginning of a turn, and cancels it if the caller disconnects before that."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +64,6 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
     asker: Asker
     """Who asks."""
-    keeping: Keeping
-    """How the run is kept."""
     until: float
     """When the answer must be complete that the request waits for, on the event loop's clock, in seconds."""
     status_within: float | None = None
@@ -62,12 +74,14 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the protocol that reads the body again."""
     path: str = ""
     """The path of the HTTP request."""
-    key: str | None = None
-    """A key under which the same request of the same caller finds the same run."""
+    keys: Sequence[str] = ()
+    """The values of the header `Idempotency-Key`."""
     run_id: str | None = None
     """The id that the run gets; None: one is made."""
+    is_kept: bool = False
+    """Whether the run is kept in a journal, whatever the request says."""
     outlives: bool = False
-    """Whether the run goes on when its reader leaves."""
+    """Whether a run that is kept in a journal goes on when its reader leaves, whatever the request says."""
     is_waited_for: bool = True
     """Whether somebody reads the answer now. Without that, the engine decides where and when the run begins."""
     queued_as: str = ""
@@ -76,11 +90,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """How often the same request comes again if this try fails."""
     is_told_later: bool = False
     """Whether the sender has asked to be told later, so that the run may take as long as such runs may."""
-
-    @property
-    def can_do_without_keeping(self) -> bool:
-        """Whether the answer is of use if nothing can be kept of it: no call of a server's tool goes unkept."""
-        return not (self.keeping.acts or self.is_told_later or self.key is not None or self.queued_as)
+    while_connected: WhileConnected | None = None
+    """Ends the reading of the request's files when the caller disconnects; None: it goes on."""
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -103,7 +114,7 @@ class Followed(msgspec.Struct, frozen=True):
     forget: Callable[[], Awaitable[None]] | None = None
     """Deletes what is kept of the run."""
     report: Callable[[float], Awaitable["Report"]] | None = None
-    """Waits for the end of a run that is kept, at most so many seconds, and returns how it stands then."""
+    """For a run that nobody waits for: waits for its end, at most so many seconds, and returns how it stands then."""
 
     async def settled(self, seconds: float) -> Failed | None:
         """Wait for the first words as `RunningTurn.settled` does, if the run has begun here."""
@@ -118,6 +129,10 @@ class Followed(msgspec.Struct, frozen=True):
         async for batch in self.batches(None):
             for event in batch:
                 yield event
+
+    async def answer(self, *, filter_ends: bool = False) -> Answer:
+        """Wait for the whole answer; the arguments and errors are those of `fold`."""
+        return await fold(self.events(), filter_ends=filter_ends)
 
     def cancel(self) -> None:
         """Let the run know that its reader has left: it ends, unless it outlives its request."""
@@ -137,50 +152,37 @@ class Followed(msgspec.Struct, frozen=True):
                 await self.forget()
 
 
-def keeping_of(service: Service, accepted: AcceptedRequest, *, is_later: bool = False) -> Keeping:
-    """Decide how a run is kept.
-
-    Args:
-        service: The parts that answer.
-        accepted: The request.
-        is_later: Whether the answer is read later, in another way than by the body of the request.
-
-    Raises:
-        NotFound: the request names an agent that there is not.
-    """
-    request, settings = accepted.request, service.settings
-    if request.is_task:
-        return Keeping(in_journal=False)
-    has_tools = acts(service, accepted)
-    wants_kept = request.wants_kept and settings.history_backend != "off"
-    return Keeping(is_later or wants_kept or outlives(settings, request) or has_tools, has_tools)
-
-
-def outlives(settings: Settings, request: ChatRequest) -> bool:
-    """Whether a request or the settings want its run to go on when its reader leaves."""
-    return request.is_later or request.overrides.resumable or settings.chat_runs == "always"
-
-
 async def begin(
-    service: Service, runs: "Runs | None", accepted: AcceptedRequest, arrival: Arrival, body: Body | None
+    service: Service,
+    get_runs: "Callable[[], Awaitable[Runs | None]]",
+    accepted: AcceptedRequest,
+    arrival: Arrival,
+    body: Body | None,
 ) -> Followed:
     """Begin the run of a request, or let the run go on that the request decides about.
 
+    It is kept in a journal if it has to outlive its request, may have to wait for a person, or its caller wants that;
+    else in memory.
+
     Args:
         service: The parts that answer.
-        runs: The runs that are kept; None: none are.
+        get_runs: Returns the runs that are kept; None: none are. It is called where the request may need them.
         accepted: The request, read and checked.
         arrival: How it came in.
-        body: Its body, where the run is kept in a journal; None: it is kept in memory.
+        body: Its body.
 
     Raises:
         SwitchboardError: it cannot begin.
     """
     request, owner, undone = accepted.request, owner_of(arrival.asker.caller), list[str]()
+    keeping = _keeping_of(service, accepted, arrival)
+    if not keeping.in_journal:
+        body = None
+    runs = await get_runs() if body or service.tool_servers else None
     if service.tool_servers and runs:
         if earlier := await decided(runs, request, owner, arrival.until):
             return earlier
-        if arrival.keeping.acts:  # a phrase with a code that names no call is a question like any other
+        if keeping.acts:  # a phrase with a code that names no call is a question like any other
             undone = await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
         raise NotFound("There is no such approval, or it is not yours to see.")
@@ -188,17 +190,22 @@ async def begin(
     problem = ""
     if runs and body:
         try:
-            followed = await _begin_kept(runs, accepted, arrival, body)
+            followed = await _begin_kept(runs, accepted, arrival, keeping, body)
             read = partial(_left_undone, followed.read, undone)
             return replace(followed, read=read) if undone and not request.form else followed
         except Unavailable as error:
-            if not arrival.can_do_without_keeping:
-                raise
+            if keeping.acts or keeping.key is not None or arrival.is_told_later or arrival.queued_as:
+                raise  # no call of a server's tool goes unkept, and the others ask for the answer again
             problem = error.message
             _log.warning("invocation %s: answered, and not kept: %s", arrival.asker.invocation_id, problem)
     elif request.is_later:
         raise BadRequest("background: should be false: no answers are kept here (BATCH_BACKEND).")
-    encoded, turn = await begin_turn(
+    return await _begin_unkept(service, accepted, arrival, problem)
+
+
+async def _begin_unkept(service: Service, accepted: AcceptedRequest, arrival: Arrival, problem: str) -> Followed:
+    """Begin a run that is kept in memory; with a problem, one that could not be kept in a journal."""
+    beginning = begin_turn(
         service,
         accepted,
         arrival.asker,
@@ -206,7 +213,42 @@ async def begin(
         is_whole=arrival.status_within is None,
         status_within=arrival.status_within,
     )
+    if accepted.files and arrival.while_connected:
+        beginning = arrival.while_connected(beginning)
+    encoded, turn = await beginning
     return Followed(encoded, partial(_unkept, turn, problem) if problem else turn.batches, turn, turn.cancel)
+
+
+def _keeping_of(service: Service, accepted: AcceptedRequest, arrival: Arrival) -> Keeping:
+    """Decide how a run is kept."""
+    request, settings = accepted.request, service.settings
+    if request.is_task:
+        return Keeping()
+    has_tools = acts(service, accepted) and not arrival.queued_as  # a message asks nobody for consent
+    wants_kept = request.wants_kept and settings.history_backend != "off"
+    is_later = arrival.is_told_later or request.is_later
+    outlives = is_later or request.overrides.resumable or settings.chat_runs == "always"
+    if not (arrival.is_kept or has_tools or wants_kept or outlives):
+        return Keeping()
+    return Keeping(in_journal=True, acts=has_tools, outlives=arrival.outlives or outlives, key=read_key(arrival.keys))
+
+
+def read_key(values: Sequence[str]) -> str | None:
+    """Read the `Idempotency-Key` of a request; None if it has none. With or without quotes it is the same key.
+
+    Raises:
+        BadRequest: there are several, or it is empty, too long, or holds other than printable ASCII characters.
+    """
+    if not values:
+        return None
+    key = values[0].strip()
+    if len(key) > 1 and key.startswith('"') and key.endswith('"'):
+        key = key[1:-1]
+    if len(values) > 1 or not re.fullmatch(rf"[\x20-\x7e]{{1,{MAX_KEY_LENGTH}}}", key):
+        raise BadRequest(
+            f"Idempotency-Key: send one, of 1 to {MAX_KEY_LENGTH} printable ASCII characters, such as a UUID."
+        )
+    return key
 
 
 async def _left_undone(
@@ -243,7 +285,9 @@ async def _unkept(turn: RunningTurn, problem: str, heartbeat: float | None) -> A
             yield said
 
 
-async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, body: Body) -> Followed:
+async def _begin_kept(
+    runs: "Runs", accepted: AcceptedRequest, arrival: Arrival, keeping: Keeping, body: Body
+) -> Followed:
     from shared.runs.consents import chat_of
     from shared.runs.records import RunRequest, as_run
     from shared.runs.registry import NewRun
@@ -260,16 +304,22 @@ async def _begin_kept(runs: "Runs", accepted: AcceptedRequest, arrival: Arrival,
         body,
         owner,
         named=arrival.run_id or request.run_id,
-        key=None if arrival.key is None else f"{asker.budget_key} {arrival.key}",
-        chat=chat_of(request) if arrival.keeping.acts else request.chat.name,
+        key=None if keeping.key is None else f"{asker.budget_key} {keeping.key}",
+        chat=chat_of(request) if keeping.acts else request.chat.name,
     )
     accepted = as_run(accepted)
     if not arrival.is_waited_for:
-        return _following(runs, await runs.accept(new), owner, accepted.request, None, outlives=True)
+        run_id = await runs.accept(new)
+        followed = _following(runs, run_id, owner, accepted.request, None, outlives=True)
+        return replace(followed, report=partial(_report, runs, run_id, owner))
     until = None if arrival.is_told_later else arrival.until
     run_id, live = await runs.begin(new, accepted, arrival.status_within, until, is_last_try=not arrival.tries_left)
     encoded = live.request if live else (await runs.followers.request(run_id))[1]
-    return _following(runs, run_id, owner, encoded, live, outlives=arrival.outlives, until=None if live else until)
+    return _following(runs, run_id, owner, encoded, live, outlives=keeping.outlives, until=None if live else until)
+
+
+async def _report(runs: "Runs", run_id: str, owner: str, seconds: float) -> "Report":
+    return await runs.followers.report(await runs.ended(run_id, owner, seconds), owner)
 
 
 async def decided(runs: "Runs", request: ChatRequest, owner: str, until: float | None = None) -> Followed | None:
@@ -338,10 +388,6 @@ def _following(
                         return
                     yield batch
 
-    async def report(seconds: float) -> "Report":
-        standing = await runs.ended(run_id, owner, seconds)
-        return await runs.followers.report(standing, owner)
-
     def leave() -> None:
         if live and not outlives:
             live.turn.stop(Stopped())
@@ -355,5 +401,4 @@ def _following(
         outlives=outlives,
         is_new=before is None,
         forget=partial(runs.delete, run_id, owner),
-        report=report,
     )

@@ -4,10 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from shared.chat_types import ChatRequest
+from shared.chat_types import ChatRequest, Json
 from shared.errors import BegunAnew, NotFound, SwitchboardError
 from shared.events import AgentMessage, ChatEvent, Failed
 from shared.runs import ObjectStore, records
@@ -18,6 +17,7 @@ from shared.runs.live import STORED_SECONDS, cut_at_end, ended_in
 from shared.runs.running import with_chat
 from shared.settings import Settings
 from shared.tools.calls import KeptCall
+from shared.wire.table import PROTOCOLS
 
 LOOK_SECONDS = 0.15
 """How often a journal is looked at for those who follow it elsewhere."""
@@ -46,12 +46,8 @@ class Report:
 
     standing: Standing
     """The run."""
-    protocol: str = ""
-    """Name of the protocol of its request; empty if nothing has been said."""
-    request: ChatRequest | None = None
-    """Its request, for encoders; None if nothing has been said."""
-    events: Sequence[ChatEvent] = ()
-    """What has been said so far; of a run that has ended: nothing."""
+    messages: list[Json] = field(default_factory=list[Json])
+    """The documents of what its agents have said so far; of a run that has ended: none."""
     calls: Sequence[KeptCall] = ()
     """The calls that it waits for."""
 
@@ -231,15 +227,16 @@ class Followers:
             InternalError: a piece of the journal is damaged.
             SwitchboardError: as `request` raises it.
         """
-        run_id, report = standing.run_id, Report(standing)
+        run_id, messages = standing.run_id, list[Json]()
         if standing.result:
-            return report
+            return Report(standing)
         events = await self.so_far(run_id, owner)
         if any(isinstance(event, AgentMessage) for event in events):
             kept, request = await self.request(run_id)
-            report = replace(report, protocol=kept.protocol, request=request, events=events)
+            for documents in PROTOCOLS[kept.protocol].said_so_far(request, events):
+                messages += documents
         calls = await waiting_calls(self._store, run_id) if standing.state.waits else {}
-        return replace(report, calls=[*calls.values()])
+        return Report(standing, messages, [*calls.values()])
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:
         """Return the events of a run so far."""

@@ -8,7 +8,7 @@ from shared.errors import BadRequest, TooLarge
 from shared.outbound.bot_connector import Connector
 from shared.outbound.faults import ServiceFault
 from shared.wire.activity import Activity, File
-from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
+from shared.wire.message_parts import MOST_FILES, shown_filename, shown_name
 
 _LARGEST = 10 * 1024 * 1024
 """Bytes of all files of a message."""

@@ -18,7 +18,7 @@ from shared.errors import BadRequest, NotAllowed, NotFound, SwitchboardError, er
 from shared.history import UNTITLED, Mode
 from shared.identity.bot_tokens import Signed
 from shared.outbound.faults import ServiceFault
-from shared.runs.begin import Arrival, Followed, Keeping, keeping_of
+from shared.runs.begin import Arrival, Followed
 from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
 from shared.runtime.background import in_background
@@ -221,13 +221,13 @@ async def _begun(call: Call, activity: Activity) -> Followed:
             await call.service.history.create(call.owner, Mode.STANDARD, UNTITLED, activity.chat_id)
     arrival = Arrival(
         asker=call.asker,
-        keeping=Keeping(in_journal=True, acts=keeping_of(call.service, accepted).acts),
         until=call.deadline,
         status_within=0.0 if activity.delivery_mode == "stream" else None,
         options=options,
         protocol=ACTIVITY.name,
         path="/messages",
         run_id=digest("activity", activity.channel_id, activity.conversation.id, activity.id)[:32],
+        is_kept=True,
         outlives=True,
         is_waited_for=activity.is_answered_in_response,
     )

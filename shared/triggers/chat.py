@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import replace
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -12,16 +13,16 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import ChatRequest, Json
 from shared.errors import NotFound
-from shared.runs.begin import Arrival, keeping_of, outlives
+from shared.runs.begin import Arrival
 from shared.settings import Settings
 from shared.triggers.door import Call, Check, checked_first
 from shared.triggers.reading_runs import address_of, parts, shown
-from shared.turns.accept import AcceptedRequest, RouteOptions, accept
+from shared.turns.accept import RouteOptions, accept
 from shared.verdicts import answer_id_of, new_turn_id
+from shared.web.receiving import read_preferences
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol
-from shared.wire.run_body import read_key, read_preferences
 from shared.wire.table import Resolved, resolve
 
 _END_SECONDS = 5.0
@@ -131,31 +132,40 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     deadline = call.arrived + _seconds(settings, selected.protocol, options)
     kept = None if settings.batches == "off" else _Earlier(call.owner)
     body = await call.read(selected.reader, deadline)
+    prefers = read_preferences(request.headers.getlist("prefer"))
     protocol = selected.telling_errors(selected.of(body.json), settings.messages_for)
     request.state.protocol = protocol
-    prefers = read_preferences(request.headers.getlist("prefer"))
     if protocol.completed:
         body = await protocol.completed(body, kept)
     accepted = accept(protocol, body, call.asker, settings, options)
-    request.state.asked = accepted.request
+    request.state.asked = asked = accepted.request
     is_later = prefers.respond_async and protocol.answer is not None  # what only streams has nothing to poll
-    arrival = _arrival(call, accepted, deadline, options, is_later=is_later)
-    beginning = app.begin(accepted, arrival, body if arrival.keeping.in_journal else None)
+    arrival = Arrival(
+        asker=call.asker,
+        until=call.arrived + settings.agents_deadline_seconds if accepted.team else deadline,
+        status_within=FIRST_PIECE_TIMEOUT_SECONDS if asked.stream else None,
+        options=options,
+        protocol=accepted.protocol,
+        path=request.url.path,
+        keys=request.headers.getlist("idempotency-key"),
+        is_told_later=is_later or asked.is_later,
+        is_waited_for=not (is_later or (asked.is_later and not asked.stream)),
+        while_connected=partial(until_disconnected, request),
+    )
+    beginning = app.begin(accepted, arrival, body)
     del body  # its texts hold the files once more
-    if accepted.files and not arrival.keeping.in_journal:
-        beginning = until_disconnected(request, beginning)
     followed = await beginning
     followed.hold(call.held.pop_all().close)
     if protocol.unfinished and not followed.is_new:  # requests to come refer to it
-        followed = replace(followed, request=replace(accepted.request, turn_id=followed.run_id, is_kept=True))
-    if followed.report and followed.is_new and not arrival.is_waited_for:
-        if protocol.unfinished and followed.request.is_later:
-            return json_response(protocol.unfinished(followed.request, "queued"))
-        response = shown(request, settings, await followed.report(prefers.wait or 0))
-        response.headers.update({"preference-applied": prefers.applied, "vary": "Prefer"})
-        return response
+        followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
+    if followed.report and protocol.unfinished and followed.request.is_later:
+        return json_response(protocol.unfinished(followed.request, "queued"))
     headers = {"location": address_of(request, settings, followed.run_id)} if followed.run_id else {}
-    response = await respond(request, protocol, followed, team=options.team)
+    if followed.report:
+        response = shown(request, settings, await followed.report(prefers.wait or 0))
+        headers = {"preference-applied": prefers.applied}
+    else:
+        response = await respond(request, protocol, followed, team=options.team)
     response.headers.update({"vary": "Prefer", **headers})
     return response
 
@@ -173,24 +183,3 @@ def _unread(protocol: Protocol, options: RouteOptions) -> ChatRequest:
     """Make what stands for a request until its body is understood, for errors that are told in an answer."""
     streams = options.streams or protocol.answer is None
     return ChatRequest((), stream=streams, team=options.team, answer_id=answer_id_of(new_turn_id()))
-
-
-def _arrival(
-    call: Call, accepted: AcceptedRequest, deadline: float, options: RouteOptions, *, is_later: bool
-) -> Arrival:
-    """Say how a request came in, and what its sender expects of the run."""
-    request, settings = accepted.request, call.settings
-    keeping = keeping_of(call.service, accepted, is_later=is_later)
-    return Arrival(
-        asker=call.asker,
-        keeping=keeping,
-        until=call.arrived + settings.agents_deadline_seconds if accepted.team else deadline,
-        status_within=FIRST_PIECE_TIMEOUT_SECONDS if request.stream else None,
-        options=options,
-        protocol=accepted.protocol,
-        path=call.request.url.path,
-        key=read_key(call.request.headers.getlist("idempotency-key")) if keeping.in_journal else None,
-        outlives=is_later or outlives(settings, request),
-        is_told_later=is_later or request.is_later,
-        is_waited_for=not (is_later or (request.is_later and not request.stream)),
-    )

@@ -22,9 +22,9 @@ from pydantic import Field
 
 from shared import app
 from shared.chat_types import Caller, ChatRequest, Json
-from shared.core.fold import Answer, fold
+from shared.core.fold import Answer
 from shared.errors import BadRequest, InternalError, SwitchboardError, log_fault
-from shared.runs.begin import Arrival, Keeping
+from shared.runs.begin import Arrival
 from shared.runtime.host_file import most_tries
 from shared.service import Service
 from shared.settings import Settings
@@ -155,17 +155,17 @@ async def _run(asked: _Message, work: _Work) -> Json:
     await _admit(service, asker, deadline)
     arrival = Arrival(
         asker=asker,
-        keeping=Keeping(in_journal=True),
         until=deadline,
         options=options,
         protocol=work.protocol.name,
         run_id=work.run_id,
+        is_kept=True,
         outlives=True,
         queued_as=asked.id,
         tries_left=work.tries_left,
     )
     followed = await app.begin(accepted, arrival, body)
-    return encode(followed.request, await fold(followed.events(), filter_ends=work.protocol.filter_ends))
+    return encode(followed.request, await followed.answer(filter_ends=work.protocol.filter_ends))
 
 
 def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[ChatRequest, Answer], Json]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from copy import replace
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +18,7 @@ from shared.core.searching import search_query
 from shared.documents.own import access_with_own
 from shared.errors import NotAllowed, NotFound, SwitchboardError, TooSlow
 from shared.events import ChatEvent, TextDelta
-from shared.runs.begin import Arrival, Followed, keeping_of
+from shared.runs.begin import Arrival, Followed
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
@@ -160,7 +161,7 @@ async def _fetch(work: _Work) -> Record:
 async def _ask(work: _Work) -> Record:
     followed = await _begun(work)
     try:
-        answer = await until_disconnected(work.request, fold(followed.events()))
+        answer = await until_disconnected(work.request, followed.answer())
     except SwitchboardError:
         await followed.read_whole()
         raise
@@ -186,18 +187,16 @@ async def _begun(work: _Work) -> Followed:
     """
     question = replace(work.asked(Overrides()), decisions=work.call.decisions)
     accepted = AcceptedRequest(question, work.context.access, _PROTOCOL)
-    keeping = keeping_of(work.service, accepted)
     arrival = Arrival(
         asker=work.asker,
-        keeping=keeping,
         until=work.context.deadline,
         options=RouteOptions(single_turn=True),
         protocol=AI_CHAT.name,  # reads the body below
-        key=f"{_PROTOCOL} {work.argument}",
+        keys=(f"{_PROTOCOL} {sha256(work.argument.encode(errors='surrogatepass')).hexdigest()}",),
         outlives=True,
     )
     body = Body({"messages": [{"role": "user", "content": work.argument}]})
-    return await app.begin(accepted, arrival, body if keeping.in_journal else None)
+    return await app.begin(accepted, arrival, body)
 
 
 @dataclass(slots=True)

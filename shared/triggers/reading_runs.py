@@ -1,22 +1,19 @@
 """What all routes do that read runs: find them, show how one stands, and stream one."""
 
-from collections.abc import Iterable, Iterator
-from copy import replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import ChatRequest, Json
+from shared.chat_types import Json
 from shared.errors import BadRequest, BegunAnew, NotFound
-from shared.events import AgentMessage, ChatEvent, CompletionStarted
 from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.door import own_url
 from shared.web.responses import KEEP_ALIVE_SECONDS, RecordsResponse
 from shared.wire.framing import encode_json
-from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.protocol import stream_bytes
 from shared.wire.run_body import approval_json, utc
 from shared.wire.table import PROTOCOLS
 
@@ -118,25 +115,12 @@ def shown(request: Request, settings: Settings, report: "Report") -> Response:
     if result:
         return Response(bytes(result.body), result.status, headers)
     headers |= {"location": address_of(request, settings, run_id), "retry-after": str(RETRY_AFTER_SECONDS)}
-    said: Iterable[list[Json]] = ()
-    if report.request:
-        said = documents_of(PROTOCOLS[report.protocol], report.request, report.events)
     record: Json = {
         "id": run_id,
         "status": "waiting" if state.waits else "running" if state.runner else "queued",
         "created": utc(state.created),
-        "messages": [item for documents in said for item in documents],
+        "messages": report.messages,
     }
     if state.waits:
         record["approvals"] = [approval_json(call) for call in report.calls]
     return Response(encode_json(record), 202, headers)
-
-
-def documents_of(protocol: Protocol, request: ChatRequest, events: Iterable[ChatEvent]) -> Iterator[list[Json]]:
-    """Yield each agent's message as the documents of a protocol. Which message is the last one shows at the end."""
-    turn = CompletionStarted("", 0, "team")
-    for event in events:
-        if isinstance(event, CompletionStarted):
-            turn = event
-        elif isinstance(event, AgentMessage):
-            yield protocol.agent_documents(request, replace(event, total_usage=None), turn)

@@ -16,7 +16,7 @@ from shared.events import CompletionStarted
 from shared.identity import is_among
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
-from shared.triggers.reading_runs import documents_of, followed, number_of, parts, require_runs, shown
+from shared.triggers.reading_runs import followed, number_of, parts, require_runs, shown
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
 from shared.wire.framing import SSE, encode_json
 from shared.wire.request_body import read_limit
@@ -174,7 +174,7 @@ async def _messages(runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGe
     try:
         async for batch in runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS):
             turn = next((event for event in batch if isinstance(event, CompletionStarted)), turn)
-            for documents in documents_of(protocol, request, (turn, *batch)):
+            for documents in protocol.said_so_far(request, (turn, *batch)):
                 number += 1
                 if number > seen:
                     yield _event("message", str(number), documents)

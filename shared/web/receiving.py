@@ -1,12 +1,17 @@
-"""Receives the bodies of requests: no more at once than the memory holds, and none slower than a least rate."""
+"""Receives requests: what they prefer, and their bodies, no more at once than the memory holds.
+
+Source: RFC 7240 for `Prefer`.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
+from werkzeug.http import parse_list_header
 
 from shared.errors import Overloaded, SwitchboardError, TooSlowBody, without_frames
 from shared.runtime.reusable_timeout import ReusableTimeout
@@ -162,3 +167,40 @@ async def _discard(chunks: AsyncGenerator[bytes]) -> None:
                 count += len(chunk)
                 if count > DISCARD_LIMIT:
                     break
+
+
+MOST_WAIT_SECONDS = 60
+"""The longest `wait` that is kept; longer ones wait so long. Gateways give up between 100 and 230 seconds."""
+_LONGEST_HEADER = 1024
+"""Characters of `Prefer` that are read."""
+
+
+class Preferences(msgspec.Struct, frozen=True):
+    """What a request prefers."""
+
+    respond_async: bool = False
+    """Whether it may be answered with 202 and a place to ask later."""
+    wait: int | None = None
+    """Seconds that it waits for the answer before that; None: not told."""
+
+    @property
+    def applied(self) -> str:
+        """`Preference-Applied` of a response that follows them."""
+        return "respond-async" if self.wait is None else f"respond-async, wait={self.wait}"
+
+
+def read_preferences(values: Sequence[str]) -> Preferences:
+    """Read the `Prefer` headers of a request.
+
+    What is unknown or malformed is ignored, and of a preference that is there twice the first counts (RFC 7240, 2).
+
+    Args:
+        values: The values of all headers of this name, in order.
+    """
+    found: dict[str, str] = {}
+    for part in parse_list_header(",".join(values)[:_LONGEST_HEADER]):
+        name, _, value = part.partition(";")[0].partition("=")
+        found.setdefault(name.strip().lower(), value.strip().strip('"'))
+    wait = found.get("wait", "")
+    seconds = min(int(wait), MOST_WAIT_SECONDS) if re.fullmatch("[0-9]{1,9}", wait) else None
+    return Preferences(found.get("respond-async") == "", seconds)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 from typing import Protocol as TypingProtocol
 
@@ -11,7 +12,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from shared.chat_types import Json
-from shared.core.fold import fold
 from shared.runs.begin import Followed
 from shared.wire.framing import BrokenOff, encode_json
 from shared.wire.protocol import Protocol, stream_bytes
@@ -51,9 +51,7 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
     encode = protocol.team_answer if team else protocol.answer
     async with cancelled_on_disconnect(request, followed):
         if not (followed.request.stream or protocol.answer is None or encode is None):
-            events = followed.events()
-            answer = await fold(events, filter_ends=protocol.filter_ends)
-            return json_response(encode(followed.request, answer))
+            return json_response(encode(followed.request, await followed.answer(filter_ends=protocol.filter_ends)))
         failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)
     if failure and not protocol.sends_inside(failure.error, followed.request):
         raise failure.error
@@ -61,9 +59,8 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
     can_break = "aiohttp/" not in request.headers.get("user-agent", "")
     lines = stream_bytes(protocol, followed.request, followed.batches(KEEP_ALIVE_SECONDS), breaks_off=can_break)
     headers = {"content-type": protocol.framing.content_type, **protocol.stream_headers}
-    if followed.outlives:
-        return RecordsResponse(lines, headers={"cache-control": "no-cache", **headers})
-    return TurnResponse(lines, headers, followed)
+    make = RecordsResponse if followed.outlives else partial(TurnResponse, turn=followed)
+    return make(lines, headers={"cache-control": "no-cache", **headers})
 
 
 class _Cancellable(TypingProtocol):

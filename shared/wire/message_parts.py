@@ -3,6 +3,7 @@
 A protocol has a function that reads one of its parts. Files are beside their media type, or in `data:` URLs (RFC 2397).
 """
 
+import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +14,13 @@ import msgspec
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
-from shared.wire.multipart import MOST_FILES, shown_filename, shown_name
 
 MOST_PARTS = 1_000
 """Parts in the content of a message."""
+MOST_FILES = 10
+"""Maximum number of files in a request."""
+_LONGEST_NAME = 100
+"""Maximum length of a name from the caller in an error message or a prompt, in characters."""
 
 
 class SentFile(msgspec.Struct, frozen=True):
@@ -96,3 +100,14 @@ def _decoded(file: SentFile, place: int, index: int) -> Attachment:
     charset = charsets[0] if charsets else None
     name, kind = shown_filename(file.filename), shown_name(declared or kind)
     return Attachment(file.part, place, index, name, kind, charset, content)
+
+
+def shown_name(name: str) -> str:
+    """Make a name from the caller safe for an error message or the prompt: one line of limited length."""
+    line = "".join(character if character.isprintable() else " " for character in name)
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"
+
+
+def shown_filename(path: str) -> str:
+    """Make a file's name from the caller safe in the same way; clients may send it with its folders."""
+    return shown_name(re.split(r"[/\\]", path)[-1].strip())

@@ -11,6 +11,7 @@ import msgspec
 
 from shared.core.attachments import Attachment
 from shared.errors import BadRequest, TooLarge
+from shared.wire.message_parts import MOST_FILES, shown_filename, shown_name
 from shared.wire.request_body import BODY_LIMIT, EXAMPLE, Body, read_json_object
 
 if TYPE_CHECKING:
@@ -23,13 +24,9 @@ FORM_LIMIT = 20 * 1024 * 1024
 """Maximum size of the whole form, in bytes. It is held in memory until its files are read."""
 FILE_LIMIT = 10 * 1024 * 1024
 """Maximum size of one file, in bytes."""
-MOST_FILES = 10
-"""Maximum number of files in a form."""
 
 FILE_PART = re.compile(r"messages\[(0|[1-9][0-9]{0,3})\]\.files\[(0|[1-9][0-9]{0,3})\]")
 """Name of a part that is a file, with the index of its message and its index among the files of the message."""
-_LONGEST_NAME = 100
-"""Maximum length of a name from the caller in an error message or a prompt, in characters."""
 
 
 def is_form(content_type: str) -> bool:
@@ -248,14 +245,3 @@ def _options(header: bytes) -> tuple[str, dict[str, str]]:
     return value.decode("latin-1"), {
         key.decode("latin-1").lower(): option.decode("utf-8", "replace") for key, option in options.items()
     }
-
-
-def shown_name(name: str) -> str:
-    """Make a name from the caller safe for an error message or the prompt: one line of limited length."""
-    line = "".join(character if character.isprintable() else " " for character in name)
-    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME // 2]}…{line[-_LONGEST_NAME // 2 :]}"
-
-
-def shown_filename(path: str) -> str:
-    """Make a file's name from the caller safe in the same way; clients may send it with its folders."""
-    return shown_name(re.split(r"[/\\]", path)[-1].strip())

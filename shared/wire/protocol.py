@@ -215,6 +215,15 @@ class Protocol(msgspec.Struct, frozen=True):
         part = self.answer(asked, with_calls(agent_answer(message, turn), calls or []))
         return part if isinstance(part, list) else [part]
 
+    def said_so_far(self, request: ChatRequest, events: Iterable[ChatEvent]) -> Iterator[list[Json]]:
+        """Yield each agent's message of a team's turn that goes on. Which one is the last shows at the end."""
+        turn = CompletionStarted("", 0, "team")
+        for event in events:
+            if isinstance(event, CompletionStarted):
+                turn = event
+            elif isinstance(event, AgentMessage):
+                yield self.agent_documents(request, replace(event, total_usage=None), turn)
+
 
 async def stream_bytes(
     protocol: Protocol,

@@ -16,12 +16,11 @@ from pydantic import Field
 
 from shared import parts
 from shared.chat_types import Caller, ChatRequest, Decision, Json
-from shared.core.fold import fold
 from shared.events import ChatEvent, ConsentAsked, Finished, OpenCall, TextDelta
 from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
 from shared.runs import ObjectStore
-from shared.runs.begin import Arrival, begin, decided, keeping_of
+from shared.runs.begin import Arrival, begin, decided
 from shared.runs.kept_tools import read_call
 from shared.runs.records import RunRequest, State, decode
 from shared.runs.registry import NewRun, Runs
@@ -134,14 +133,16 @@ class Desk:
         options = RouteOptions(team=team)
         asker = Asker(caller=ANONYMOUS, budget_key="b", invocation_id="i-1")
         accepted = accept(wire, body, asker, self.settings, options)
-        keeping = keeping_of(self.service, accepted)
         until = asyncio.get_running_loop().time() + seconds
-        arrival = Arrival(asker=asker, keeping=keeping, until=until, options=options, protocol=protocol)
-        followed = await begin(self.service, self.runs, accepted, arrival, body if keeping.in_journal else None)
-        answer = await fold(followed.events(), filter_ends=wire.filter_ends)
+        arrival = Arrival(asker=asker, until=until, options=options, protocol=protocol)
+        followed = await begin(self.service, self._get_runs, accepted, arrival, body)
+        answer = await followed.answer(filter_ends=wire.filter_ends)
         encode = wire.team_answer if team else wire.answer
         assert encode
         return json.loads(json.dumps(encode(followed.request, answer)))
+
+    async def _get_runs(self) -> Runs:
+        return self.runs
 
     async def read(self, run_id: str, caller: Caller = ANONYMOUS, number: int = 0) -> list[ChatEvent]:
         batches = self.runs.followers.follow(run_id, owner_of(caller), number)

@@ -18,14 +18,15 @@ from shared.errors import (
     TooSlow,
     Unavailable,
 )
+from shared.runs.begin import MAX_KEY_LENGTH
 from shared.runtime.host_file import ROUTE_PREFIX
 from shared.runtime.version import VERSION
 from shared.triggers.door import TableRoute
+from shared.web.receiving import MOST_WAIT_SECONDS
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE
 from shared.wire.multipart import FILE_PART
 from shared.wire.protocol import Protocol
-from shared.wire.run_body import MAX_KEY_LENGTH, MOST_WAIT_SECONDS
 from shared.wire.table import NAMES, PROTOCOLS
 from tools.description import described
 from tools.description.handlers import PENDING, description_of

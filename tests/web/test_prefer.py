@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import BadRequest
-from shared.wire.run_body import Preferences, read_key, read_preferences
+from shared.runs.begin import read_key
+from shared.web.receiving import Preferences, read_preferences
 
 LATER = Preferences(respond_async=True)
 
