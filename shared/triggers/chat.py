@@ -20,7 +20,7 @@ from shared.triggers.reading_runs import address_of, parts, shown
 from shared.turns.accept import RouteOptions, accept
 from shared.verdicts import answer_id_of, new_turn_id
 from shared.web.receiving import read_preferences
-from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, json_response, respond, until_disconnected
+from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, respond, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol
 from shared.wire.table import Resolved, resolve
@@ -158,10 +158,8 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     followed.hold(call.held.pop_all().close)
     if protocol.unfinished and not followed.is_new:  # requests to come refer to it
         followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
-    if followed.report and protocol.unfinished and followed.request.is_later:
-        return json_response(protocol.unfinished(followed.request, "queued"))
     headers = {"location": address_of(request, settings, followed.run_id)} if followed.run_id else {}
-    if followed.report:
+    if followed.report and not (protocol.unfinished and followed.request.is_later):
         response = shown(request, settings, await followed.report(prefers.wait or 0))
         headers = {"preference-applied": prefers.applied}
     else:

@@ -80,13 +80,14 @@ async def begin_turn(
         earlier messages of the chat, which stay in memory only as long as the turn.
 
     Raises:
-        BadRequest, NotFound, TooLarge: a file cannot be read, or the request names an agent that there is not.
+        BadRequest, NotFound, TooLarge: as `_checked` raises them, or a file cannot be read.
     """
-    asked = full = accepted.request
+    asked = accepted.request
+    context = context_of(service, asker, until, accepted.access, accepted.protocol)
+    agent, full = _checked(service, asked, team=accepted.team)
     if accepted.files:
         refusal, key = service.no_images, asker.budget_key
-        full = await attach(asked, accepted.files, service.sandbox, no_images=refusal, caller=key)
-    context = context_of(service, asker, until, accepted.access, accepted.protocol)
+        full = await attach(full, accepted.files, service.sandbox, no_images=refusal, caller=key)
     due = None if status_within is None or accepted.team else get_running_loop().time() + status_within
     context = replace(context, status_due=due, is_whole=is_whole, run_id=run_id)
     if accepted.keeps_chat:
@@ -94,7 +95,29 @@ async def begin_turn(
         asked = replace(asked, chat=full.chat)
     first = next((message.content for message in full.messages if message.role is Role.USER), "")
     context = replace(context, chat=full.chat.conversation_id or first)
-    return asked, make(turn_events(service, full, context, team=accepted.team, links=accepted.links), context)
+    return asked, make(turn_events(service, full, context, agent, team=accepted.team, links=accepted.links), context)
+
+
+def _checked(service: Service, request: ChatRequest, *, team: bool) -> tuple[AgentDefinition | None, ChatRequest]:
+    """Check a request against what is to answer it, before its files are read.
+
+    Returns:
+        The agent that answers, if one does alone, and the request with the caller's tools that can be called.
+
+    Raises:
+        NotFound: the request names an agent that there is not, or answers a question for consent that only a run can
+            have. For a team an agent that there is changes nothing: all answer.
+        BadRequest: what answers cannot call the caller's tools, or the team is to answer with JSON.
+    """
+    if team and request.form:
+        raise BadRequest(
+            f"{request.form.key}: a team of agents answers with a text of each. Leave it out, or ask another model."
+        )
+    if request.decisions:
+        raise NotFound("There is no such approval, or it is not yours to see.")
+    agent = _agent_for(service, request)
+    own = agent.tools if agent else ()
+    return agent, check_tools(request, team=team, takes_tools=service.model.takes_tools, own=own)
 
 
 def context_of(service: Service, asker: Asker, until: float, access: Access | None, protocol: str) -> RequestContext:
@@ -113,7 +136,13 @@ def context_of(service: Service, asker: Asker, until: float, access: Access | No
 
 
 def turn_events(
-    service: Service, request: ChatRequest, context: RequestContext, *, team: bool = False, links: str | None = None
+    service: Service,
+    request: ChatRequest,
+    context: RequestContext,
+    agent: AgentDefinition | None = None,
+    *,
+    team: bool = False,
+    links: str | None = None,
 ) -> AsyncGenerator[ChatEvent]:
     """Return the events of a turn: of the team, of an agent, or of the model.
 
@@ -144,24 +173,10 @@ def turn_events(
         service: The parts that answer.
         request: The request, with its files and its chat.
         context: Caller and deadline of the request.
+        agent: The agent that answers alone; None: the model or the team does.
         team: Whether the team of agents answers.
         links: URL of the documents, to which citations become links; None: they stay as they are.
-
-    Raises:
-        NotFound: the request names an agent that there is not, or answers a question for consent that only a run can
-            have. For a team an agent that there is changes nothing: all answer.
-        BadRequest: what answers cannot call the caller's tools, or the team is to answer with JSON.
     """
-    if team and request.form:
-        raise BadRequest(
-            f"{request.form.key}: a team of agents answers with a text of each. Leave it out, or ask another model."
-        )
-    if request.decisions:
-        raise NotFound("There is no such approval, or it is not yours to see.")
-    agent = _agent_for(service, request)
-    takes_tools, own = service.model.takes_tools, agent.tools if agent else ()
-    request = check_tools(request, team=team, takes_tools=takes_tools, own=own)
-
     rules = _rules(service)
     service = replace(service, shields=service.shields.for_turn()) if service.shields else service
 

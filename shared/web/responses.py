@@ -50,6 +50,8 @@ async def respond(request: Request, protocol: Protocol, followed: Followed, *, t
     """
     encode = protocol.team_answer if team else protocol.answer
     async with cancelled_on_disconnect(request, followed):
+        if followed.report and protocol.unfinished:  # nobody waits for it
+            return json_response(protocol.unfinished(followed.request, "queued"))
         if not (followed.request.stream or protocol.answer is None or encode is None):
             return json_response(encode(followed.request, await followed.answer(filter_ends=protocol.filter_ends)))
         failure = await followed.settled(FIRST_PIECE_TIMEOUT_SECONDS)

@@ -147,6 +147,18 @@ async def test_a_file_that_cannot_be_read_is_told_why(
     assert words in refused.value.message
 
 
+async def test_no_file_is_read_for_tools_that_nobody_can_call(built_in: RunningHost) -> None:
+    file = {"file_data": base64_of(PDF[:2_000]), "filename": "a.pdf"}
+    asked: list[Any] = [{"type": "file", "file": file}, {"type": "text", "text": "What is it?"}]
+    tool: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    async with client_of(built_in) as client:
+        with pytest.raises(sdk.BadRequestError) as refused:
+            await client.chat.completions.create(
+                model=MODEL, messages=[{"role": "user", "content": asked}], tools=[tool], tool_choice="required"
+            )
+    assert "calls no tools" in refused.value.message
+
+
 async def test_a_file_in_a_message_that_is_not_the_users_is_a_400(built_in: RunningHost) -> None:
     file = {"type": "file", "file": {"file_data": url_of(NOTES.encode(), "text/plain"), "filename": "notes.txt"}}
     said: list[Any] = [{"role": "system", "content": [file]}, {"role": "user", "content": "What is it?"}]
