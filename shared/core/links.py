@@ -42,8 +42,13 @@ _SPELLED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 """Signs that nobody needs an entity for, but to hide an address."""
 _LONGEST_TAG = 200
 """Characters after which a tag has to be closed: its attributes could be anything."""
+_ATTRIBUTES = re.compile(
+    r"""(?:[ \t\n\f\r]+[\w:.-]+(?:[ \t\n\f\r]*=[ \t\n\f\r]*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`]+))?)*+[ \t\n\f\r]*/?>"""
+)
+_UNSURE = re.compile("[\"':]")
+"""The rest of a tag, and what that of an odd name may not have: a quoted `>`, or one of an address, ends no tag."""
 _LEADS = re.compile(
-    r"[\s\"'/](?:action|background|cite|data|formaction|http-equiv|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=",
+    r"[\s\"'/<](?:action|background|cite|data|formaction|http-equiv|on\w+|ping|poster|src\w*|style|[\w:]*href)\s*=",
     re.IGNORECASE,
 )
 _SIGNS = re.compile(r"[\s<>\[\]()`\\!|*]+")
@@ -239,23 +244,23 @@ class AnswerLinks:
             return None
         sign = text[end : end + 1]
         if sign == ":" and end > at:
-            colon, end = end, _end(_AUTOLINK, text, at)
+            end = _end(_AUTOLINK, text, at)
             if end == len(text) and not ended:
                 return None
-            sign = text[end : end + 1]
-            if sign == ">":
-                allowed = self._known.reach(text[at + 1 : end]) == end - at - 1
-                return end + 1, text[at : end + 1] if allowed else _plain(text[at:end])
-            if text.startswith("//", colon + 1):
+            if text[end : end + 1] != ">":
                 return at + 1, "< "
-        if end == at or not (sign.isspace() or sign in ("/", ">")):
+            allowed = self._known.reach(text[at + 1 : end]) == end - at - 1
+            gap = " " * (text[at - 1 : at] == "<")  # which would begin a tag without it
+            return end + 1, text[at : end + 1] if allowed else f"{gap}{_plain(text[at:end])}"
+        if end == at:
             return _PASS
         close = text.find(">", end, at + _LONGEST_TAG)
         if close < 0 and not ended and len(text) < at + _LONGEST_TAG:
             return None
-        # The end of an address within it may go, and then the tag goes on.
-        acts = text[at + 1 : end].lower() in ("script", "style")
-        is_safe = close >= 0 and "<" not in text[end:close] and not (acts or _LEADS.search(text, end, close))
+        is_named = sign.isspace() or sign in ("/", ">")
+        is_whole = _ATTRIBUTES.fullmatch(text, end, close + 1) if is_named else not _UNSURE.search(text, end, close)
+        acts = text[at + 1 : end].lower() in ("script", "style") or _LEADS.search(text, end, close)
+        is_safe = close >= 0 and is_whole and not acts
         return _PASS if is_safe else (at + 1, "< ")
 
 

