@@ -60,7 +60,7 @@ async def _instances(
     try:
         for number in range(count):
             ledger = Ledger(caller, everybody, moment.clock)
-            one = _Instance(ledger, SharedCounts.of(connection_string, ledger))
+            one = _Instance(ledger, SharedCounts(connection_string, ledger))
             one.next_exchange = moment.now + SYNC_SECONDS * number / count
             ledger.changed = one.note
             made.append(one)
@@ -89,7 +89,7 @@ async def compare(service: Azurite, counts: Sequence[int]) -> list[Comparison]:
         for count in counts:
             async with _instances(service.connection_string, moment, count - 1, limits, limits) as others:
                 ledger = Ledger(limits, limits, moment.clock)
-                shared = SharedCounts.of(relay.connection_string, ledger)
+                shared = SharedCounts(relay.connection_string, ledger)
                 ledger.changed = lambda _: None
                 for some in batched(others, _AT_A_TIME, strict=False):
                     for one in some:

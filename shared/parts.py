@@ -369,7 +369,7 @@ def _ledger(settings: Settings) -> Ledger | None:
     if settings.limit_backend == "azure-table":
         from shared.budgets.shared_counts import SharedCounts
 
-        SharedCounts.of(settings.azure_web_jobs_storage, ledger, settings.azure_web_jobs_storage_tables)
+        SharedCounts(settings.azure_web_jobs_storage, ledger, settings.azure_web_jobs_storage_tables)
     return ledger
 
 

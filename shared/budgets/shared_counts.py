@@ -67,28 +67,23 @@ class SharedCounts:
     """Exchanges the counts of a ledger with those of other instances.
 
     Args:
+        connection: Connection string of the storage account whose tables are used.
         ledger: The ledger of this instance.
-        client: Client of the tables of an account.
+        address: Address of its tables, in place of the connection string.
+
+    Raises:
+        NotConfigured: the connection string is none.
     """
 
-    def __init__(self, ledger: Ledger, client: TableServiceClient) -> None:
+    def __init__(self, connection: SecretStr | str | None, ledger: Ledger, address: str | None = None) -> None:
         self._ledger = ledger
-        self._client = client
+        self._client = open_client(TableServiceClient, connection, address, **client_options(**_RETRIES))
         self._group = Account(f"all-{randrange(_GROUPS):02}")  # noqa: S311 (no secret)
         self._table: tuple[int, TableClient] | None = None
         self._is_failing = False
         self._is_urgent = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         ledger.changed, ledger.check = self._exchange_soon, self.check
-
-    @classmethod
-    def of(cls, connection: SecretStr | str | None, ledger: Ledger, address: str | None = None) -> "SharedCounts":
-        """Use the tables of a storage account, by its connection string or its address.
-
-        Raises:
-            NotConfigured: the connection string is none.
-        """
-        return cls(ledger, open_client(TableServiceClient, connection, address, **client_options(**_RETRIES)))
 
     async def exchange(self, scope: Scope = "all") -> None:
         """Report what was counted here, and read what other instances counted. Repeated failures are logged once."""

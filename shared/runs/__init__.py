@@ -28,7 +28,7 @@ Storage queues.
 What uses the store raises `Unavailable` or `TooSlow` if it cannot be used: the run can then be run again.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
@@ -102,22 +102,10 @@ class ObjectStore(Protocol):
         ...
 
 
-async def change(store: ObjectStore, name: str, how: Callable[[bytes], bytes | None]) -> bytes | None:
-    """Change an object, whoever else changes it at the same time; return what it holds then, or None if it is gone.
-
-    Args:
-        store: The store.
-        name: Its name.
-        how: Makes its new bytes of those that it holds; None: it stays as it is.
-    """
-    while found := await store.read(name):
-        changed = how(found.data)
-        if changed is None:
-            return found.data
-        with suppress(Conflict):
-            await store.write(name, changed, found.etag)
-            return changed
-    return None
+async def write_once(store: ObjectStore, name: str, data: bytes = b"") -> None:
+    """Write an object, unless it exists already."""
+    with suppress(Conflict):
+        await store.write(name, data, NEW)
 
 
 class Engine(Protocol):

@@ -17,12 +17,12 @@ import msgspec
 from shared.chat_types import Decision
 from shared.errors import BadRequest, Decided, InternalError, NotFound
 from shared.events import ChatEvent, ConsentAsked
-from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs import Conflict, ObjectStore, write_once
 from shared.runs.claim import GOING, enter_going, read_state, read_version
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.kept_tools import calls_of, change_call, codes_of, read_call
+from shared.runs.kept_tools import calls_of, codes_of
 from shared.runs.live import is_paused
-from shared.runs.records import State, decode, is_run_id
+from shared.runs.records import State, change, decode, is_run_id
 from shared.tools.calls import CallState, KeptCall
 
 MOST_LISTED = 100
@@ -93,8 +93,7 @@ async def open_approvals(
             (codes_of(state.owner) + call.code, call.approval_id.encode()),
             (_open_name(state.owner, call), b""),
         ):
-            with suppress(Conflict):  # it is there already
-                await store.write(entry, data, NEW)
+            await write_once(store, entry, data)
 
 
 async def asked_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
@@ -120,7 +119,7 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
     if pointer and (is_own or decider.is_approver):
         state, stored = await read_state(store, pointer.run_id), await store.read(pointer.name)
         if stored and state and state.is_readable(time.time()):
-            call = _with_time(read_call(stored.data))  # `free_if_decided` writes that it has run out
+            call = _with_time(decode(stored.data, KeptCall))  # `free_if_decided` writes that it has run out
             if call.approval_id == approval_id:
                 return Approval(call, pointer.name, pointer.run_id, pointer.asker, is_own)
     raise no_such_approval()
@@ -190,7 +189,7 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
             raise Decided(f"This call was {'refused' if decision.approved else 'approved'} before.")
         return None
 
-    call = await change_call(store, approval.name, decided)
+    call = await change(store, approval.name, KeptCall, decided)
     if call is None:
         raise no_such_approval()
     return replace(approval, call=call)
@@ -231,11 +230,12 @@ async def let_rest(store: ObjectStore, run_id: str) -> State | None:
 async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> None:
     """Close the calls that a run waited for, which was stopped; `owner` is a hash, as in its state."""
     for name in names:
-        call = await change_call(
-            store, name, lambda call: replace(call, state="abandoned") if call.state in ("open", "claimed") else None
-        )
-        if call:
+        if call := await change(store, name, KeptCall, _abandoned):
             await _close(store, _open_name(owner, call))
+
+
+def _abandoned(call: KeptCall) -> KeptCall | None:
+    return replace(call, state="abandoned") if call.state in ("open", "claimed") else None
 
 
 def shown_before(events: list[ChatEvent]) -> list[ChatEvent]:
@@ -249,7 +249,7 @@ async def _is_decided(store: ObjectStore, state: State) -> bool:
     """Whether all calls of a run are decided, or out of time."""
     is_decided = True
     for name in state.waits:
-        call = await change_call(store, name, lambda call: None if (now := _with_time(call)) is call else now)
+        call = await change(store, name, KeptCall, lambda call: None if (now := _with_time(call)) is call else now)
         if call and call.state == "open":
             is_decided = False
         elif call:
@@ -264,8 +264,7 @@ def _with_time(call: KeptCall) -> KeptCall:
 
 async def _close(store: ObjectStore, entry: str) -> None:
     """List an approval among those that are decided or out of time, and no longer among the open ones."""
-    with suppress(Conflict):
-        await store.write(_CLOSED + entry.removeprefix(_OPEN), b"", NEW)
+    await write_once(store, _CLOSED + entry.removeprefix(_OPEN))
     await store.delete(entry)
 
 

@@ -11,9 +11,19 @@ from secrets import token_hex
 import msgspec
 
 from shared.errors import InternalError, SwitchboardError
-from shared.runs import NEW, Conflict, ObjectStore, change
-from shared.runs.kept_tools import change_call, read_call, tools_of
-from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Result, RunRequest, State, decode, label, status_of
+from shared.runs import Conflict, ObjectStore, write_once
+from shared.runs.kept_tools import tools_of
+from shared.runs.records import (
+    HEARTBEAT_SECONDS,
+    UNREADABLE,
+    Result,
+    RunRequest,
+    State,
+    change,
+    decode,
+    label,
+    status_of,
+)
 from shared.tools.calls import CallState, KeptCall
 from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
@@ -91,11 +101,9 @@ class Claim:
         if self.is_lost:
             await self.leave()
             return
-        with suppress(Conflict):
-            if result.status >= 500:
-                await self._store.write(FAILED + self.run_id, b"", NEW)
-        with suppress(Conflict):
-            await self._store.write(f"{self.run_id}/result", msgspec.json.encode(result), NEW)
+        if result.status >= 500:
+            await write_once(self._store, FAILED + self.run_id)
+        await write_once(self._store, f"{self.run_id}/result", msgspec.json.encode(result))
         state = await read_state(self._store, self.run_id)
         if state is None or state.deleted:
             await self.leave()
@@ -186,17 +194,6 @@ async def read_version(store: ObjectStore, run_id: str) -> tuple[State | None, s
     return (decode(found.data, State), found.etag) if found else (None, "")
 
 
-async def change_state(store: ObjectStore, run_id: str, how: Callable[[State], State | None]) -> State | None:
-    """Change the state of a run as `change` does its object; return the state then, or None if it is gone."""
-
-    def changed(data: bytes) -> bytes | None:
-        state = how(decode(data, State))
-        return msgspec.json.encode(state) if state else None
-
-    data = await change(store, f"{run_id}/state", changed)
-    return decode(data, State) if data else None
-
-
 async def read_result(store: ObjectStore, run_id: str) -> Result | None:
     """Read the result of a run; None: it has none yet."""
     found = await store.read(f"{run_id}/result")
@@ -205,15 +202,14 @@ async def read_result(store: ObjectStore, run_id: str) -> Result | None:
 
 async def enter_going(store: ObjectStore, run_id: str) -> None:
     """Enter a run among those that are looked after."""
-    with suppress(Conflict):  # it is there
-        await store.write(GOING + run_id, b"", NEW)
+    await write_once(store, GOING + run_id)
 
 
 async def settle(store: ObjectStore, run_id: str, state: State) -> None:
     """Give the calls of a run that has ended their ends, and look after it no longer."""
     if state.decided or state.stopped or state.runs > 1:  # else it has asked nobody for consent
         for name in [name async for name in store.names(tools_of(run_id))]:
-            await change_call(store, name, _ended)
+            await change(store, name, KeptCall, _ended)
     await store.delete(GOING + run_id)
 
 
@@ -228,7 +224,7 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     for name in names:
         if name.startswith(tools_of(run_id)) and (found := await store.read(name)):
             with suppress(InternalError):  # a damaged call has an approval that leads to nothing
-                if approval_id := read_call(found.data).approval_id:
+                if approval_id := decode(found.data, KeptCall).approval_id:
                     await store.delete(f"approvals/{approval_id}")
         await store.delete(name)
     await store.delete(GOING + run_id)

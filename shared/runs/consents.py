@@ -10,7 +10,7 @@ from shared.audit import Audit
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import InternalError, NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
-from shared.runs import NEW, Conflict, ObjectStore, approvals, records
+from shared.runs import ObjectStore, approvals, records, write_once
 from shared.runs.claim import read_state
 from shared.runs.journal import read_piece
 from shared.tools.calls import KeptCall
@@ -154,8 +154,7 @@ async def enter_chats(
     if asked.chat.name:  # else it is entered under what was said since it began
         names |= {asked.chat.name, _conversation(asked.messages)}
     for name in sorted(names - {""}):
-        with suppress(Conflict):
-            await store.write(f"{chat_name(owner, name)}{asked.created:012x}-{run_id}", b"", NEW)
+        await write_once(store, f"{chat_name(owner, name)}{asked.created:012x}-{run_id}")
 
 
 def chat_name(owner: str, chat: str) -> str:

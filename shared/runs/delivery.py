@@ -20,7 +20,7 @@ from shared.events import OpenCall
 from shared.history import owner_of
 from shared.outbound.bot_connector import LATE, STOPPED, Connector
 from shared.outbound.faults import RETRIED, Reason, ServiceFault
-from shared.runs import NEW, Conflict, ObjectStore, records
+from shared.runs import NEW, ObjectStore, records, write_once
 from shared.runs.approvals import open_approvals, waiting_calls
 from shared.runs.claim import Claim
 from shared.runs.direct_line import DirectLine
@@ -196,8 +196,7 @@ class _Sending(msgspec.Struct):
                 await self._send(part, edits=stream)
         message = stream or await self._send(part)
         name = reply_name(self.activity, message)
-        with suppress(Conflict):
-            await self.store.write(name, self.live.request.answer_id.encode(), NEW)
+        await write_once(self.store, name, self.live.request.answer_id.encode())
         await self._write(parts=self.sent.parts + 1)
 
     async def _ask(self, calls: Sequence[OpenCall]) -> None:

@@ -13,7 +13,7 @@ from itertools import chain
 from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
 from shared.events import ChatEvent
-from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs import NEW, Conflict, ObjectStore, write_once
 from shared.runs.live import STORED_SECONDS, LiveTurn
 from shared.runs.packing import pack, unpack
 from shared.runs.records import UNREADABLE
@@ -144,8 +144,7 @@ async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[Cha
 async def write_first_piece(store: ObjectStore, run_id: str, number: int, events: Sequence[ChatEvent]) -> None:
     """Begin a journal with events, unless that is done."""
     if events:
-        with suppress(Conflict):
-            await store.write(_name(run_id, number, 0), pack(events), NEW)
+        await write_once(store, _name(run_id, number, 0), pack(events))
 
 
 async def _pieces(store: ObjectStore, run_id: str, number: int) -> AsyncGenerator[list[ChatEvent]]:

@@ -1,12 +1,11 @@
 """Keeps the calls of tools of a run, and which of them a person is asked for."""
 
 import secrets
-from collections.abc import Callable
 
 import msgspec
 
 from shared.errors import Unavailable
-from shared.runs import NEW, New, ObjectStore, change
+from shared.runs import NEW, New, ObjectStore
 from shared.runs.records import CONSENT_SECONDS, State, decode, digest
 from shared.tools.calls import KeptCall, Place
 
@@ -40,7 +39,7 @@ class KeptTools:
         """Return the call of a place; None: none is kept."""
         found = await self._store.read(self._name(place))
         self._etags[place] = found.etag if found else NEW
-        return read_call(found.data) if found else None
+        return decode(found.data, KeptCall) if found else None
 
     async def put(self, place: Place, call: KeptCall) -> None:
         """Keep a call in place of the version that was found.
@@ -87,29 +86,9 @@ def tools_of(run_id: str) -> str:
 async def calls_of(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
     """Return the calls of a run, by the names of their objects."""
     names = [name async for name in store.names(tools_of(run_id))]
-    return {name: read_call(found.data) for name in names if (found := await store.read(name))}
+    return {name: decode(found.data, KeptCall) for name in names if (found := await store.read(name))}
 
 
 def codes_of(owner: str) -> str:
     """Where the approvals of an owner, by the hash, are found by code, decided ones too: an answer may come twice."""
     return f"codes/{owner[:32]}/"
-
-
-async def change_call(store: ObjectStore, name: str, how: Callable[[KeptCall], KeptCall | None]) -> KeptCall | None:
-    """Change a call as `change` does its object; return the call then, or None if it is gone."""
-
-    def changed(data: bytes) -> bytes | None:
-        call = how(read_call(data))
-        return msgspec.json.encode(call) if call else None
-
-    data = await change(store, name, changed)
-    return read_call(data) if data else None
-
-
-def read_call(data: bytes) -> KeptCall:
-    """Read a call.
-
-    Raises:
-        InternalError: it is damaged, or of another version of the app.
-    """
-    return decode(data, KeptCall)

@@ -12,12 +12,11 @@ import msgspec
 from shared.chat_types import PartHealth
 from shared.errors import Decided, KeyReused, NotFound, Stopped, SwitchboardError, Unavailable
 from shared.history import owner_of
-from shared.runs import NEW, Conflict, Engine, records
+from shared.runs import NEW, Conflict, Engine, records, write_once
 from shared.runs.approvals import close_calls, let_rest
 from shared.runs.claim import (
     FAILED,
     Claim,
-    change_state,
     claim_run,
     claimed_by_new_runner,
     enter_going,
@@ -261,8 +260,8 @@ class Runs:
         deleted = msgspec.json.encode(records.State(records.digest(owner), now, now, deleted=True))
         for name in [name async for name in self.store.names(chat_name(owner, chat))]:
             run_id = name.rpartition("-")[2]
-            with suppress(Conflict):  # one that is being accepted at this moment has no state yet: it gets this one
-                await self.store.write(f"{run_id}/state", deleted, NEW)
+            # One that is being accepted at this moment has no state yet: it gets this one.
+            await write_once(self.store, f"{run_id}/state", deleted)
             with suppress(NotFound):
                 await self.delete(run_id, owner)
             await self.store.delete(name)
@@ -317,9 +316,7 @@ class Runs:
                 await self._require_same(run_id, new, request)
             return run_id, name, False
         if new.chat:
-            index = f"{chat_name(new.owner, new.chat)}{new.request.created:012x}-{run_id}"
-            with suppress(Conflict):
-                await self.store.write(index, b"", NEW)
+            await write_once(self.store, f"{chat_name(new.owner, new.chat)}{new.request.created:012x}-{run_id}")
         return run_id, name, True
 
     async def _enter_key(self, name: str, entry: records.KeyEntry) -> str:
@@ -373,7 +370,8 @@ class Runs:
         return state
 
     async def _mark(self, run_id: str, **changes: object) -> records.State:
-        state = await change_state(self.store, run_id, lambda state: replace(state, **changes))
+        name, how = f"{run_id}/state", partial(replace, **changes)
+        state = await records.change(self.store, name, records.State, how)
         if state is None:
             raise _not_found()
         return state

@@ -17,7 +17,7 @@ from shared.core.kept_chats import resume
 from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
-from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs import Conflict, ObjectStore, write_once
 from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
 from shared.runs.claim import Claim, claim_run, failed, read_request, unreadable
 from shared.runs.consents import enter_chats
@@ -367,8 +367,8 @@ class _Run:
         resumed_request = await resume(request, context, history, mode)
         chat_id = resumed_request.chat.conversation_id
         if chat_id and chat_id != request.chat.conversation_id:
-            with suppress(Conflict), _interrupting():
-                await self._store.write(_chat_name(self._claim.run_id), chat_id.encode(), NEW)
+            with _interrupting():
+                await write_once(self._store, _chat_name(self._claim.run_id), chat_id.encode())
         return resumed_request
 
 

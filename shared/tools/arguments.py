@@ -38,6 +38,14 @@ def problem_in(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> str
         return "The arguments cannot be checked: they or their schema are nested too deeply."
 
 
+def is_deeper(value: Json, levels: int) -> bool:
+    """Whether a value has more levels of lists and objects."""
+    if not isinstance(value, dict | list):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(is_deeper(one, levels - 1) for one in inside)
+
+
 def for_models(schema: Mapping[str, Json]) -> dict[str, Json]:
     """Return a schema as OpenAI takes it: objects have `properties` and lists `items`, and nothing is null.
 

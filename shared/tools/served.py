@@ -15,7 +15,7 @@ from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, RequestContext
 from shared.outbound.faults import Fault, Reason, ServiceFault, errors_of
 from shared.tools import Tool, ToolContext, ToolResult, WrongArguments
-from shared.tools.arguments import for_models, problem_in
+from shared.tools.arguments import for_models, is_deeper, problem_in
 from shared.tools.definitions import function_name
 from shared.tools.servers import AllowedTool, Api, ToolServer
 
@@ -33,7 +33,7 @@ _LONGEST_DESCRIPTION = 4_000
 """Characters of a description that models get."""
 _LARGEST_SCHEMA = 50_000
 """Bytes of a schema of arguments."""
-_DEEPEST_SCHEMA = 64
+_DEEPEST_SCHEMA = 63
 """Levels of one: libraries that read it recurse."""
 
 _log = logging.getLogger("switchboard.tools")
@@ -203,7 +203,7 @@ class Served:
             return f"its definition is not the pinned one; its SHA-256 is {found.digest}"
         if not allowed.pin and self._seen.setdefault(found.name, found.digest) != found.digest:
             return f"its definition has changed; review it and set pin: {found.digest}, or restart the app"
-        if found.schema.get("type") != "object" or not _is_shallow(found.schema, _DEEPEST_SCHEMA):
+        if found.schema.get("type") != "object" or is_deeper(found.schema, _DEEPEST_SCHEMA):
             return "the schema of its arguments is no object, or nested too deeply"
         if len(msgspec.json.encode(found.schema)) > _LARGEST_SCHEMA:
             return "the schema of its arguments is too large"
@@ -248,11 +248,6 @@ class Served:
 
     def _sentence(self, fault: Fault) -> str:
         return replace(errors_of("tool server"), name=f"The server of {self.name}").error(fault).message
-
-
-def _is_shallow(value: Json, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
 
 
 _FAULTS = (ServiceFault, TimeoutError, RecursionError)

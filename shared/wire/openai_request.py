@@ -18,7 +18,7 @@ from shared.wire.chat_body import parse_chat
 from shared.wire.framing import encode_json
 from shared.wire.message_parts import SentFile
 from shared.wire.request_body import BodyModel, EncoderDetails
-from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions, is_deeper
+from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions
 
 MODELS = {"switchboard": False, "switchboard-team": True}
 """The models that a request may name, and whether the team of agents is meant."""

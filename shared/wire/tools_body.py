@@ -155,11 +155,3 @@ def _refuse_waiting(place: int, waiting: Iterable[str]) -> None:
             f"messages[{place}]: after it {calls} no result. Send one for each call, with the role 'tool' and its "
             "tool_call_id."
         )
-
-
-def is_deeper(value: Json, levels: int) -> bool:
-    """Whether a value has more levels of lists and objects."""
-    if not isinstance(value, dict | list):
-        return False
-    inside = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(is_deeper(one, levels - 1) for one in inside)

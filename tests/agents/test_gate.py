@@ -14,9 +14,10 @@ from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, TokenMeter, ToolCall
 from shared.events import ToolEnded, ToolStarted
 from shared.runs.folder_objects import FolderObjects
-from shared.runs.kept_tools import KeptTools, change_call, tools_of
-from shared.runs.records import State
+from shared.runs.kept_tools import KeptTools, tools_of
+from shared.runs.records import State, change
 from shared.tools import Tool, ToolContext, ToolResult
+from shared.tools.calls import KeptCall
 
 RUN = "0" * 32
 DROP = ToolCall("c1", "crm_drop", '{"name":"x"}')
@@ -54,7 +55,7 @@ async def test_a_call_that_a_used_up_budget_has_refused_does_not_run_when_the_tu
     with pytest.raises(Paused):
         await turn()
     async for name in store.names(tools_of(RUN)):
-        await change_call(store, name, lambda call: replace(call, state="claimed", decided_by="owner"))
+        await change(store, name, KeptCall, lambda call: replace(call, state="claimed", decided_by="owner"))
     refused = await turn(used_up())
     assert refused[0].text.endswith("The call did not run.")
     assert refused[1] == ["crm.drop was not run: a limit is reached."]

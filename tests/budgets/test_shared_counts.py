@@ -28,7 +28,7 @@ class Instance:
         self.day = day
         clock = Clock(lambda: self.now, lambda: self.day * 86_400.0 + 43_200 + self.now)
         self.ledger = Ledger(limits, everybody, clock)
-        self.shared = SharedCounts.of(azurite.connection_string, self.ledger)
+        self.shared = SharedCounts(azurite.connection_string, self.ledger)
         self.ledger.changed = lambda _is_urgent: None  # the tests say when
 
     def tokens_left(self, caller: str) -> int:
@@ -122,7 +122,7 @@ async def test_many_instances_that_tell_of_one_caller_at_once_lose_nothing(azuri
 async def test_a_count_whose_answer_is_lost_counts_once(azurite: Azurite) -> None:
     async with counted(azurite) as relay, instances(azurite, 1, Limits(tokens=1_000)) as (other,):
         one = Instance(azurite, other.day, Limits(tokens=1_000), Limits())
-        one.shared = SharedCounts.of(relay.connection_string, one.ledger)
+        one.shared = SharedCounts(relay.connection_string, one.ledger)
         one.ledger.changed = lambda _is_urgent: None
         for _ in range(2):
             one.ledger.spend("a", 100)
@@ -140,7 +140,7 @@ async def test_what_an_exchange_takes_does_not_grow_with_the_instances(azurite: 
     async with counted(azurite) as relay, instances(azurite, 20, Limits(tokens=1_000), Limits(tokens=10_000)) as many:
         day = many[0].day
         one = Instance(azurite, day, Limits(tokens=1_000), Limits(tokens=10_000))
-        one.shared = SharedCounts.of(relay.connection_string, one.ledger)
+        one.shared = SharedCounts(relay.connection_string, one.ledger)
         one.ledger.changed = lambda _is_urgent: None
         taken: list[int] = []
         for others in (many[:2], many):
@@ -212,7 +212,7 @@ async def test_at_midnight_the_tokens_begin_anew_and_the_requests_of_the_last_mi
 
 async def test_a_count_tells_the_others_by_itself(azurite: Azurite) -> None:
     async with instances(azurite, 2, Limits(tokens=1_000)) as (one, other):
-        again = SharedCounts.of(azurite.connection_string, one.ledger)
+        again = SharedCounts(azurite.connection_string, one.ledger)
         one.ledger.spend("a", 600)
         async with asyncio.timeout(60):
             while other.tokens_left("a") != 400:
@@ -244,7 +244,7 @@ async def test_a_table_that_fails_is_told_once_and_the_instance_counts_for_itsel
 
 def test_what_is_no_connection_string_is_named() -> None:
     with pytest.raises(NotConfigured, match="AzureWebJobsStorage"):
-        SharedCounts.of("nonsense", Ledger(Limits(), Limits()))
+        SharedCounts("nonsense", Ledger(Limits(), Limits()))
 
 
 async def test_of_one_caller_no_more_passes_at_many_instances_than_the_formula_says(azurite: Azurite) -> None:

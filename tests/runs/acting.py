@@ -21,11 +21,11 @@ from shared.history import HistoryStore, owner_of
 from shared.parts import build_runs
 from shared.runs import ObjectStore
 from shared.runs.begin import Arrival, begin, decided
-from shared.runs.kept_tools import read_call
 from shared.runs.records import RunRequest, State, decode
 from shared.runs.registry import NewRun, Runs
 from shared.service import Service
 from shared.settings import Settings
+from shared.tools.calls import KeptCall
 from shared.tools.tool_servers import ToolServers
 from shared.turns.accept import Asker, RouteOptions, accept
 from shared.wire.request_body import Body
@@ -201,7 +201,7 @@ async def expire(store: ObjectStore, run_id: str) -> None:
     for name in [name async for name in store.names(f"{run_id}/")]:
         found = await store.read(name)
         if found and "/tools/" in name:
-            await store.write(name, msgspec.json.encode(replace(read_call(found.data), expires=1.0)), found.etag)
+            await store.write(name, msgspec.json.encode(replace(decode(found.data, KeptCall), expires=1.0)), found.etag)
         elif found and name.endswith("/state"):
             state = msgspec.structs.replace(decode(found.data, State), waits_until=1.0)
             await store.write(name, msgspec.json.encode(state), found.etag)

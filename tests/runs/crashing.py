@@ -27,13 +27,13 @@ from shared.runs.approvals import Decider, list_approvals
 from shared.runs.blob_objects import BlobObjects
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.kept_tools import read_call
 from shared.runs.queue_engine import QueueEngine
-from shared.runs.records import RunRequest, digest
+from shared.runs.records import RunRequest, decode, digest
 from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.runs.upkeep import sweep
 from shared.settings import Settings
+from shared.tools.calls import KeptCall
 from shared.turns.accept import AcceptedRequest, RouteOptions
 from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS
 from shared.wire.request_body import Body
@@ -215,7 +215,7 @@ async def act(order: dict[str, Any]) -> dict[str, Any]:
     events = await runs.followers.so_far(run_id, OWNER)
     return {
         "status": result.status if result else None,
-        "approvals": [read_call(found.data).state async for found in _calls(store, run_id)],
+        "approvals": [decode(found.data, KeptCall).state async for found in _calls(store, run_id)],
         "written": store.written,
         "waits": [one.call.approval_id for one in (await list_approvals(store, Decider(digest(OWNER), OWNER)))[0]],
         "ended": [event.status for event in events if isinstance(event, ToolEnded)],
@@ -232,7 +232,7 @@ async def _waits(store: ObjectStore, run_id: str) -> bool:
 
 async def _calls(store: ObjectStore, run_id: str) -> AsyncGenerator[Stored]:
     for name in sorted([name async for name in store.names(f"{run_id}/tools/")]):
-        if (found := await store.read(name)) and read_call(found.data).approval_id:
+        if (found := await store.read(name)) and decode(found.data, KeptCall).approval_id:
             yield found
 
 

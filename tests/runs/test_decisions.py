@@ -31,9 +31,9 @@ from shared.runs.approvals import (
     run_of,
 )
 from shared.runs.begin import decided
-from shared.runs.claim import GOING, change_state
+from shared.runs.claim import GOING
 from shared.runs.folder_objects import FolderObjects
-from shared.runs.records import State, digest
+from shared.runs.records import State, change, digest
 from shared.tools.calls import KeptCall
 from tests.runs.acting import Crm, Desk, asked_to_drop, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -83,7 +83,7 @@ async def test_a_decision_counts_that_came_after_the_question_and_before_the_run
     call, store = await asked_to_drop(clerk, service), clerk.runs.store
     run_id = await run_of(store, call.approval_id)
     assert run_id
-    await change_state(store, run_id, lambda state: replace(state, runner="dead", waits=(), beat=1.0))
+    await change(store, f"{run_id}/state", State, lambda state: replace(state, runner="dead", waits=(), beat=1.0))
     service.reply("Done.")
     decider = Decider(digest("anonymous"), "anonymous")
     await clerk.runs.consents.decide(replace(yes(call), approved=approved), decider, here=False)

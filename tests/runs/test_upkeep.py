@@ -16,8 +16,7 @@ from shared.runs import NEW, New
 from shared.runs.claim import Claim, claim_run
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.in_process import InProcess
-from shared.runs.kept_tools import read_call
-from shared.runs.records import MOST_RUNS, Result, RunRequest, State
+from shared.runs.records import MOST_RUNS, Result, RunRequest, State, decode
 from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.runs.upkeep import tidy
@@ -123,7 +122,7 @@ async def test_a_batch_is_begun_as_often_as_it_may_be_and_then_given_up(
     assert await store.read(f"{OLD}/result")
     call = await store.read(f"{OLD}/tools/c")
     assert call
-    assert read_call(call.data).state == "abandoned"  # else somebody could agree to it, and it would never run
+    assert decode(call.data, KeptCall).state == "abandoned"  # else somebody could agree to it, and it would never run
     found = await store.read(f"{OLD}/result")
     assert found
     result = msgspec.json.decode(found.data, type=Result)

@@ -1,7 +1,6 @@
 """The endpoints of models that the settings name, which of them to check when one fails, and time limits."""
 
 from collections.abc import Sequence
-from copy import replace
 from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -100,31 +99,17 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
             NotConfigured: a URL is none; names the variable.
         """
         if endpoints := settings.azure_openai_endpoint:
-            first = cls(
-                kind="azure-openai",
-                base_url="",
-                api_key=None,
-                address_setting="AZURE_OPENAI_ENDPOINT",
-                key_setting="AZURE_OPENAI_API_KEY",
-                chat_model=ServedModel(settings.azure_openai_chat_deployment or "", "AZURE_OPENAI_CHAT_DEPLOYMENT"),
-                embedding_model=_embedding(
-                    settings.azure_openai_embedding_deployment, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT"
-                ),
-            )
+            names = "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"
+            chat = ServedModel(settings.azure_openai_chat_deployment or "", "AZURE_OPENAI_CHAT_DEPLOYMENT")
+            vectors = _embedding(settings.azure_openai_embedding_deployment, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT")
             endpoints = tuple(Address(f"{azure_resource(url)}/openai/v1/", weight) for url, weight in endpoints)
-            return first._at(endpoints, settings.azure_openai_api_key)
+            return cls._at(endpoints, settings.azure_openai_api_key, names, chat, vectors, kind="azure-openai")
         if not (settings.openai_base_url or settings.openai_api_key):
             return ()
-        first = cls(
-            kind="openai-compatible",
-            base_url="",
-            api_key=None,
-            address_setting="OPENAI_BASE_URL",
-            key_setting="OPENAI_API_KEY",
-            chat_model=ServedModel(settings.openai_chat_model or "", "OPENAI_CHAT_MODEL"),
-            embedding_model=_embedding(settings.openai_embedding_model, "OPENAI_EMBEDDING_MODEL"),
-        )
-        return first._at(settings.openai_base_url or (Address(OPENAI_BASE_URL),), settings.openai_api_key)
+        names = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+        chat = ServedModel(settings.openai_chat_model or "", "OPENAI_CHAT_MODEL")
+        vectors = _embedding(settings.openai_embedding_model, "OPENAI_EMBEDDING_MODEL")
+        return cls._at(settings.openai_base_url, settings.openai_api_key, names, chat, vectors)
 
     @classmethod
     def for_embeddings(cls, settings: Settings) -> tuple["OpenAIConnection", ...]:
@@ -135,31 +120,35 @@ class OpenAIConnection(msgspec.Struct, frozen=True):
         """
         if not settings.has_embedding_service:
             return tuple(one for one in cls.all_from_settings(settings) if one.embedding_model)
+        names = "OPENAI_EMBEDDING_BASE_URL", "OPENAI_EMBEDDING_API_KEY"
         model = ServedModel(settings.openai_embedding_model or "", "OPENAI_EMBEDDING_MODEL")
-        own = cls(
-            kind="openai-compatible",
-            base_url="",
-            api_key=None,
-            address_setting="OPENAI_EMBEDDING_BASE_URL",
-            key_setting="OPENAI_EMBEDDING_API_KEY",
-            chat_model=model,
-            embedding_model=model,
-        )
-        endpoints = settings.openai_embedding_base_url or (Address(OPENAI_BASE_URL),)
-        return own._at(endpoints, settings.openai_embedding_api_key)
+        return cls._at(settings.openai_embedding_base_url, settings.openai_embedding_api_key, names, model, model)
 
-    def _at(self, endpoints: Sequence[Address], key: SecretStr | None) -> tuple["OpenAIConnection", ...]:
-        """The same service at each of these endpoints, with one key for all or one for each."""
+    @classmethod
+    def _at(
+        cls,
+        endpoints: Sequence[Address],
+        key: SecretStr | None,
+        names: tuple[str, str],
+        chat_model: ServedModel,
+        embedding_model: ServedModel | None,
+        *,
+        kind: Literal["azure-openai", "openai-compatible"] = "openai-compatible",
+    ) -> tuple["OpenAIConnection", ...]:
+        """A service at each of its endpoints, or at OpenAI's own, with one key for all or one for each."""
+        endpoints = endpoints or (Address(OPENAI_BASE_URL),)
         for url, _ in endpoints:
-            _check(url, self.address_setting)
+            _check(url, names[0])
         keys = split_keys(key) if key and len(endpoints) > 1 else [key]
         return tuple(
-            replace(
-                self,
-                kind="openai" if urlsplit(url).hostname == "api.openai.com" else self.kind,
-                base_url=url,
-                api_key=keys[number % len(keys)],
-                weight=weight,
+            cls(
+                "openai" if urlsplit(url).hostname == "api.openai.com" else kind,
+                url,
+                keys[number % len(keys)],
+                *names,
+                chat_model,
+                embedding_model,
+                weight,
             )
             for number, (url, weight) in enumerate(endpoints)
         )
