@@ -25,10 +25,8 @@ from shared.agents.transcript import TeamTranscript
 from shared.chat_models import Room
 from shared.chat_types import ChatRequest, RequestContext
 from shared.citations import citable_in
-from shared.core.callers_tools import brings_tools
-from shared.core.context_window import history_of
+from shared.core import callers_tools, context_window, prompts
 from shared.core.links import KnownLinks
-from shared.core.prompts import has_attachments
 from shared.tools import Tool, ToolContext
 
 _MARGIN_SECONDS = 1.0
@@ -96,12 +94,12 @@ class _TeamTurn:
         self._source_tokens = room.sources
         self._agents = parts.agents
         self._names = _framework_names(self._agents.team.pattern, [agent.name for agent in self._agents.agents])
-        self._conversation = (*history_of(request, room.history), request.messages[-1])
+        self._conversation = (*context_window.history_of(request, room.history), request.messages[-1])
         self._slots = asyncio.Semaphore(parts.concurrent_calls)
         citable = citable_in(self._conversation)
         told = [agent.instructions for agent in self._agents.agents]
         links = KnownLinks(request, context, lambda: self.transcript.found, *told)
-        asked = () if brings_tools(request) or not parts.model.takes_tools else self._conversation
+        asked = () if callers_tools.brings_tools(request) or not parts.model.takes_tools else self._conversation
         self.transcript = TeamTranscript(
             self._agents, self._context.deadline, citable, links, context.invocation_id, asked
         )
@@ -146,7 +144,7 @@ class _TeamTurn:
             self._tools[agent.name],
             self._agents,
             self._request,
-            attached=has_attachments(self._conversation),
+            attached=prompts.has_attachments(self._conversation),
         )
         return af.Agent(
             client,

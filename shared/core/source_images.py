@@ -16,9 +16,7 @@ import msgspec
 
 from shared.chat_types import Access, ChatRequest, ImagePart, Json, Overrides, Passage, RequestContext
 from shared.core.sources import source_text
-from shared.documents import DocumentReader, StoredDocument, page_image
-from shared.documents.media_types import image_type
-from shared.documents.own import stored_name
+from shared.documents import DocumentReader, StoredDocument, media_types, own, page_image
 from shared.errors import SwitchboardError, Unavailable
 from shared.events import DataPoint, SourceImage, Thought
 
@@ -190,7 +188,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 async def _find(shown_as: str, place: _Place, access: Access | None) -> _Found | None:
     store, name = place
-    document = await store.find(stored_name(name, access))
+    document = await store.find(own.stored_name(name, access))
     if document is None or (access and document.rights.forbid(access)):
         return None
     return _Found(shown_as, store, document)
@@ -199,7 +197,7 @@ async def _find(shown_as: str, place: _Place, access: Access | None) -> _Found |
 async def _read(found: _Found) -> ImagePart:
     async with aclosing(found.store.read(found.document)) as pieces:
         data = b"".join([piece async for piece in pieces])
-    media_type = image_type(data)
+    media_type = media_types.image_type(data)
     if media_type is None or len(data) != found.document.size:
         raise Unavailable("The image is broken.")
     return ImagePart(media_type, data, found.shown_as)

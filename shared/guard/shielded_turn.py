@@ -15,10 +15,8 @@ from copy import replace
 from shared import events
 from shared.chat_types import ChatRequest, Json, Message, RequestContext, Role
 from shared.errors import ContentFiltered, SwitchboardError
-from shared.guard import Side
-from shared.guard.rules import EARLIER_REFUSED, REFUSED, merged_prompt
+from shared.guard import Side, rules, source_guard
 from shared.guard.shields import WITHHELD, Shields
-from shared.guard.source_guard import sources_of, without_sources
 
 _LONGEST_HELD = 256 * 1024
 """Characters of text that wait; with more, the model has to wait too."""
@@ -118,7 +116,7 @@ class _ShieldedTurn:
     def _look_at(self, event: events.ChatEvent | None, checks: set[asyncio.Task[None]]) -> None:
         """Begin to check the sources that are new."""
         if isinstance(event, events.Retrieved | events.AgentMessage):
-            new = [source for source in sources_of(event) if source not in self._seen]
+            new = [source for source in source_guard.sources_of(event) if source not in self._seen]
             self._seen.update(new)
             if new:
                 checks.add(asyncio.create_task(self._check_sources(new)))
@@ -160,7 +158,7 @@ class _ShieldedTurn:
             found: Json = {"filtered": True, "detected": True}
             kind = "jailbreak" if any(attacks[: len(prompts)]) else "indirect_attack"
             raise ContentFiltered(
-                EARLIER_REFUSED if earlier else REFUSED[Side.PROMPT], results={kind: found}, earlier=earlier
+                rules.EARLIER_REFUSED if earlier else rules.REFUSED[Side.PROMPT], results={kind: found}, earlier=earlier
             )
         if places and self._shields.enforced:
             self._request = _without_results(request, frozenset(places))
@@ -188,10 +186,10 @@ class _ShieldedTurn:
     def _shown(self, event: events.ChatEvent) -> Iterable[events.ChatEvent]:
         match event:
             case events.Retrieved() if self._without and self._shields.enforced:
-                yield without_sources(event, self._without)
+                yield source_guard.without_sources(event, self._without)
             case events.CompletionStarted() if self._shields.enforced and not self._shields.fault:
                 results: dict[str, Json] = {"jailbreak": {"filtered": False, "detected": False}}
-                yield replace(event, prompt_filter_results=merged_prompt(results, event.prompt_filter_results))
+                yield replace(event, prompt_filter_results=rules.merged_prompt(results, event.prompt_filter_results))
             case events.Finished():
                 if not self._request.team:
                     yield events.ThoughtsAdded((self._thought(),))

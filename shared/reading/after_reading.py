@@ -24,11 +24,9 @@ from unicodedata import normalize
 
 import msgspec
 
-from shared.reading import Page
+from shared.reading import Page, markdown, plain_text
 from shared.reading.limits import ReadLimits
-from shared.reading.markdown import FRONT_MATTER
 from shared.reading.packages import package, read_part
-from shared.reading.plain_text import RTF_PICTURE, clean, decode
 from shared.retrieval import day_in
 
 type Texts = Iterable[tuple[str, str]]
@@ -114,7 +112,7 @@ def _html_times(data: bytes, _limits: ReadLimits) -> Iterator[str]:
 
 
 def _markdown_times(data: bytes, _limits: ReadLimits) -> Iterator[str]:
-    front = FRONT_MATTER.match(data[:_LONGEST_HEAD].decode("utf-8", "replace"))
+    front = markdown.FRONT_MATTER.match(data[:_LONGEST_HEAD].decode("utf-8", "replace"))
     for key in _DATA["dates"]["front matter"] if front else ():
         yield from re.findall(rf"""(?mi)^{key}[ \t]*[:=][ \t]*["']?([0-9][0-9-]{{9}})""", front[2] if front else "")
 
@@ -194,7 +192,7 @@ def lost_words(texts: Texts, told: str) -> tuple[str, ...]:
     """What is not in the text: such as `3 words of notes`."""
     tokens, found, squeezed = set(told.split()), Counter[str](), ""
     for kind, text in texts:
-        odd = clean(" ".join(set(unescape(text).split()) - tokens))
+        odd = plain_text.clean(" ".join(set(unescape(text).split()) - tokens))
         words = set(_WORD.findall(normalize("NFKC", odd))) - tokens
         if len(words) > _MOST:
             words.difference_update(_WORD.findall(told))
@@ -248,13 +246,13 @@ def _html(data: bytes) -> Texts:
 
 
 def _markdown(data: bytes) -> Texts:
-    text = decode(data)
-    front = FRONT_MATTER.match(text)
+    text = plain_text.decode(data)
+    front = markdown.FRONT_MATTER.match(text)
     yield "the text", _MARKDOWN.sub(" ", _shown(text[front.end() :] if front else text, "markdown"))
 
 
 def _rtf(data: bytes) -> Texts:
-    shown = _RTF_LETTER.sub("\0", _shown(RTF_PICTURE.sub(b"", data).decode("latin-1"), "rtf"))
+    shown = _RTF_LETTER.sub("\0", _shown(plain_text.RTF_PICTURE.sub(b"", data).decode("latin-1"), "rtf"))
     yield "the text", " ".join(word for word in _RTF_MARK.sub(" ", shown).split() if "\0" not in word)
 
 

@@ -18,9 +18,7 @@ from shared.outbound.asking import RetryPolicy
 from shared.outbound.azure_service.ai_service import AIService
 from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.outbound.azure_service.transport import client_options
-from shared.reading import Page, UnreadableError
-from shared.reading.markup import html_to_markdown
-from shared.reading.readers import ranges
+from shared.reading import Page, UnreadableError, markup, readers
 from shared.settings import Settings
 
 _MODEL = "prebuilt-layout"
@@ -80,7 +78,7 @@ class DocumentIntelligence:
                     _MODEL,
                     BytesIO(data),
                     content_type="application/octet-stream",
-                    pages=ranges(sorted(pages), ",") or None,  # one by one they may be too long for a URL
+                    pages=readers.ranges(sorted(pages), ",") or None,  # one by one they may be too long for a URL
                     string_index_type=StringIndexType.UNICODE_CODE_POINT,
                     output_content_format=DocumentContentFormat.MARKDOWN,
                     polling=AsyncLROBasePolling(self._poll_seconds, retry_total=_POLL_RETRIES),
@@ -122,4 +120,4 @@ def _pages(result: AnalyzeResult) -> list[Page]:
 def _markdown(text: str) -> str:
     """Plain Markdown: without comments and figure tags, and with tables as Markdown instead of HTML."""
     visible = _FIGURE_TAG.sub("", _COMMENT.sub("", text))
-    return _TABLE.sub(lambda table: html_to_markdown(table[0]), visible)
+    return _TABLE.sub(lambda table: markup.html_to_markdown(table[0]), visible)

@@ -12,13 +12,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePath
 from typing import cast
 
-from shared.reading import Page, Stated, UnreadableError
-from shared.reading.after_reading import label_in, lost_words, markup_text
+from shared.reading import Page, Stated, UnreadableError, after_reading, markup, office_parts, packages, plain_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.markup import html_to_markdown
-from shared.reading.office_parts import read_attached
-from shared.reading.packages import MARKUP
-from shared.reading.plain_text import clean, decode, read_rtf
 from shared.retrieval import day_in
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
@@ -45,7 +40,7 @@ def read_message(message: Message, limits: ReadLimits, left_out: Sequence[str] =
     """Read an e-mail that has been parsed, of which some things are left out already."""
     reader = _Mail(limits)
     text = "\n\n".join(reader.mail(message, 0))
-    lost = lost_words(reader.bodies, text)
+    lost = after_reading.lost_words(reader.bodies, text)
     return [Page(text, left_out=(*left_out, *reader.left_out, *lost), stated=_stated(message))]
 
 
@@ -54,7 +49,7 @@ def _stated(message: Message) -> Stated:
     day, labels = "", (one.partition("=") for one in str(message["msip_labels"]).split(";"))
     with suppress(ValueError, TypeError, OverflowError):  # there is no date, or it is none
         day = day_in(parsedate_to_datetime(str(message["Date"])).isoformat())
-    return Stated(day, label_in((name.strip(), value) for name, _, value in labels))
+    return Stated(day, after_reading.label_in((name.strip(), value) for name, _, value in labels))
 
 
 class _Mail:
@@ -103,11 +98,11 @@ class _Mail:
         if kind == "text/html":
             text = self._html(part)
         elif kind in _RTF:
-            (page,) = read_rtf(_bytes(part), self._limits)
+            (page,) = plain_text.read_rtf(_bytes(part), self._limits)
             text = page.text
             self.left_out += page.left_out
         elif kind == "text/plain" or not depth:
-            text = decode(_bytes(part), part.get_content_charset())
+            text = plain_text.decode(_bytes(part), part.get_content_charset())
             self.bodies.append(("the text", text))
         else:  # an invitation, or a picture in the text
             self.left_out.append(kind)
@@ -116,10 +111,10 @@ class _Mail:
 
     def _html(self, part: Message) -> str:
         data = _bytes(part)
-        check_limit(len(data), self._limits.markup_bytes, MARKUP)
-        html = decode(data, part.get_content_charset())
-        self.bodies.append(("the HTML version", markup_text(html)))
-        return html_to_markdown(html, self._limits.tags).strip()
+        check_limit(len(data), self._limits.markup_bytes, packages.MARKUP)
+        html = plain_text.decode(data, part.get_content_charset())
+        self.bodies.append(("the HTML version", after_reading.markup_text(html)))
+        return markup.html_to_markdown(html, self._limits.tags).strip()
 
     def _attachment(self, part: Message, name: str, mails: int) -> Iterator[str]:
         is_mail = part.get_content_type() == "message/rfc822"
@@ -132,7 +127,7 @@ class _Mail:
             inner = next(iter(_payload(part)), None)
             yield from self.mail(inner or message_from_bytes(_bytes(part), policy=policy.compat32), mails + 1)
         else:
-            text, left_out = read_attached(name, _bytes(part), self._limits)
+            text, left_out = office_parts.read_attached(name, _bytes(part), self._limits)
             self.left_out += left_out
             yield text
 
@@ -180,5 +175,5 @@ def _decoded(value: str) -> str:
     with suppress(ValueError, LookupError):  # a charset that does not exist, or bytes that are not of it
         raw = str(make_header(decode_header(raw)))
     with suppress(UnicodeError, UnreadableError):  # it is text already
-        raw = decode(raw.encode("ascii", "surrogateescape"))
-    return " ".join(clean(raw).split())
+        raw = plain_text.decode(raw.encode("ascii", "surrogateescape"))
+    return " ".join(plain_text.clean(raw).split())

@@ -10,13 +10,10 @@ from collections.abc import Collection, Iterator
 from itertools import chain, groupby
 from xml.etree.ElementTree import Element
 
-from shared.reading import Page, UnreadableError
-from shared.reading.after_reading import PAGE_NUMBER
+from shared.reading import Page, UnreadableError, after_reading, office_parts, plain_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.numbering import Numbering
-from shared.reading.office_parts import equation_text
 from shared.reading.packages import check_markup, local_name, package, parse_xml
-from shared.reading.plain_text import shifted
 from shared.reading.tables import markdown_table, repeat_merged, sheet_text
 
 _CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
@@ -116,7 +113,7 @@ class _OpenDocument:
         """The headers and footers of the pages of a text, without those that only number the pages."""
         for line in self._styles.iterfind("{*}master-styles/{*}master-page/*"):
             kind, text = local_name(line).partition("-")[0], self._plain(line)
-            if kind in ("header", "footer") and not PAGE_NUMBER.fullmatch(text):
+            if kind in ("header", "footer") and not after_reading.PAGE_NUMBER.fullmatch(text):
                 yield f"{kind.title()}: {text}"
 
     def _slide(self, page: Element) -> Iterator[str]:
@@ -199,7 +196,7 @@ class _OpenDocument:
                 case "object":
                     found += self._equation(child)
                 case "span" if (style := _value(child, "style-name")) in self._shifted:
-                    found.append(shifted(self._text(child), "".join(found), is_raised=self._shifted[style]))
+                    found.append(plain_text.shifted(self._text(child), "".join(found), is_raised=self._shifted[style]))
                 case name if name not in _LEFT_OUT and name not in ("text-box", "table"):
                     found.append(self._text(child))
                 case _:
@@ -230,7 +227,7 @@ class _OpenDocument:
     def _equation(self, element: Element) -> Iterator[str]:
         part = self._part(element)
         if part is not None and local_name(part) == "math":
-            yield equation_text(part)
+            yield office_parts.equation_text(part)
 
     def _object(self, element: Element) -> Iterator[str]:
         """The title and the values of a chart, or the content of another document."""

@@ -18,11 +18,9 @@ from io import BytesIO
 from compressed_rtf import decompress
 from olefile import OleFileIO
 
-from shared.reading import Page, UnreadableError
+from shared.reading import Page, UnreadableError, markup, plain_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits
 from shared.reading.mail import read_message
-from shared.reading.markup import decoded_html
-from shared.reading.plain_text import decode
 
 _PROPERTIES, _ATTACHED, _INNER = "__properties_version1.0", "__attach_version1.0_", "__substg1.0_3701000D"
 _UNICODE, _IN_CODE_PAGE, _BINARY = "001F", "001E", "0102"
@@ -91,7 +89,7 @@ class _Outlook:
             bodies.attach(MIMEText(text, "plain", "utf-8"))
         html = self._bytes(folder, "1013", _BINARY)
         if html or (text := self._text(folder, "1013")):
-            bodies.attach(MIMEText(decoded_html(html) if html else text, "html", "utf-8"))
+            bodies.attach(MIMEText(markup.decoded_html(html) if html else text, "html", "utf-8"))
         if not bodies.get_payload() and (rtf := self._bytes(folder, "1009", _BINARY)):
             bodies.attach(MIMEApplication(decompress(rtf), "rtf"))
         return bodies
@@ -110,7 +108,7 @@ class _Outlook:
             return found.decode("utf-16-le", "replace").rstrip("\0")
         found = self._bytes(folder, number, _IN_CODE_PAGE).rstrip(b"\0")
         try:
-            return decode(found, self._code_pages.get(folder) or self._code_pages.get(folder[:-1]))
+            return plain_text.decode(found, self._code_pages.get(folder) or self._code_pages.get(folder[:-1]))
         except UnreadableError:  # too short to find its encoding
             return found.decode("cp1252", "replace")
 

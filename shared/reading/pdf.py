@@ -13,14 +13,10 @@ from threading import Lock
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw
 
-from shared.reading import UNREADABLE_LETTERS, Page, UnreadableError
+from shared.reading import UNREADABLE_LETTERS, Page, UnreadableError, pdf_forms, pdf_rules, pdf_tables, plain_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
-from shared.reading.pdf_forms import read_attachments, typed_onto, xfa_form
 from shared.reading.pdf_layout import Line, layout, lines_of
-from shared.reading.pdf_rules import ruling_lines
-from shared.reading.pdf_tables import find_tables
 from shared.reading.pdf_words import Word
-from shared.reading.plain_text import shifted
 
 MAX_IMAGE_SIDE = 1500
 """Pixels of the longer side of a page image: small print is legible, and models scale larger images down."""
@@ -63,8 +59,8 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
     pages: list[Page] = []
     characters = 0
     with _opened(data) as document:
-        attached = read_attachments(document, limits)
-        if form := xfa_form(document, limits):
+        attached = pdf_forms.read_attachments(document, limits)
+        if form := pdf_forms.xfa_form(document, limits):
             return [form, *attached]
         document.init_forms()
         check_limit(len(document), limits.pages, "pages")
@@ -74,7 +70,7 @@ def read_pdf(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
                 check_limit(characters, limits.pdf_characters, "characters")
                 found, left_out = _lines(page, text_page)
                 lines.append(found)
-                is_blank, typed = raw.FPDFPage_CountObjects(page) == 0, _joined(typed_onto(page))
+                is_blank, typed = raw.FPDFPage_CountObjects(page) == 0, _joined(pdf_forms.typed_onto(page))
                 pages.append(Page(typed, index + 1, is_blank=is_blank, left_out=left_out))
     texts = zip(layout(lines), pages, strict=True)
     return [*(replace(page, text=_joined((text, page.text))) for text, page in texts), *attached]
@@ -180,7 +176,7 @@ def _lines(page: PdfPage, text_page: PdfTextPage) -> tuple[list[Line], tuple[str
         words = []
     lines = [[_word(text_page, characters, place) for characters in run] for run in words]
     height = right - left if quarters % 2 else top - bottom
-    return lines_of(find_tables(lines, *ruling_lines(page, place)), height), what
+    return lines_of(pdf_tables.find_tables(lines, *pdf_rules.ruling_lines(page, place)), height), what
 
 
 def _quarter_turns(text_page: PdfTextPage) -> int:
@@ -245,4 +241,4 @@ def _with_mark(text_page: PdfTextPage, before: tuple[int, int], this: tuple[int,
     if top - bottom > _SMALL * (high - low):
         return shown
     shift = (bottom - low) / max(high - low, 1)
-    return shifted(shown, chr(earlier), is_raised=shift > 0) if abs(shift) > _SHIFTED else shown
+    return plain_text.shifted(shown, chr(earlier), is_raised=shift > 0) if abs(shift) > _SHIFTED else shown

@@ -6,10 +6,8 @@ from xml.etree.ElementTree import Element
 
 from pypdfium2 import PdfDocument, PdfPage, raw
 
-from shared.reading import Page
+from shared.reading import Page, office_parts, packages
 from shared.reading.limits import ReadLimits, check_limit
-from shared.reading.office_parts import read_embedded
-from shared.reading.packages import MARKUP, local_name, parse_xml
 
 _XFA_HIDDEN = ("hidden", "invisible", "inactive")
 _NAME_SIZE = 1024
@@ -34,7 +32,7 @@ def read_attachments(document: PdfDocument, limits: ReadLimits) -> list[Page]:
     """The text of the files that are attached to a document and to its pages, as one page without a number."""
     check_limit(document.count_attachments(), limits.parts, "attachments")
     attached = map(document.get_attachment, range(document.count_attachments()))
-    text, left_out = read_embedded(((one.get_name(), bytes(one.get_data())) for one in attached), limits)
+    text, left_out = office_parts.read_embedded(((one.get_name(), bytes(one.get_data())) for one in attached), limits)
     return [Page(text, left_out=left_out)] if text else []
 
 
@@ -51,16 +49,16 @@ def xfa_form(document: PdfDocument, limits: ReadLimits) -> Page | None:
         raw.FPDF_GetXFAPacketName(document, index, name, _NAME_SIZE)
         size = ctypes.c_ulong()
         raw.FPDF_GetXFAPacketContent(document, index, None, 0, size)
-        check_limit(size.value, limits.markup_bytes, MARKUP)
+        check_limit(size.value, limits.markup_bytes, packages.MARKUP)
         content = ctypes.create_string_buffer(size.value)
         raw.FPDF_GetXFAPacketContent(document, index, content, size.value, size)
         if (kind := name.value.decode("utf-8", "replace")) in ("template", "datasets"):
-            packets[kind] = parse_xml(content.raw[: size.value])
+            packets[kind] = packages.parse_xml(content.raw[: size.value])
     data = packets["datasets"].iterfind("{*}data//*") if "datasets" in packets else ()
     values: dict[str, list[str]] = {}
     for leaf in data:
         if not len(leaf) and leaf.text and leaf.text.strip():
-            values.setdefault(local_name(leaf), []).append(leaf.text.strip())
+            values.setdefault(packages.local_name(leaf), []).append(leaf.text.strip())
     lines = [*filter(None, _shown(packets["template"], values))] if "template" in packets else []
     rest = (f"{name}: {', '.join(found)}" for name, found in values.items())
     return Page("\n\n".join((*lines, *rest)), 1)
@@ -71,19 +69,19 @@ def _shown(element: Element, values: dict[str, list[str]]) -> Iterator[str]:
     for child in element:
         if child.get("presence") in _XFA_HIDDEN:
             continue
-        if local_name(child) not in ("draw", "field"):
+        if packages.local_name(child) not in ("draw", "field"):
             yield from _shown(child, values)
             continue
         label, own = (_words(child.iterfind(path)) for path in ("{*}caption/{*}value", "{*}value"))
         filled = ", ".join(values.pop(child.get("name", ""), []))
-        if local_name(child) == "field":
+        if packages.local_name(child) == "field":
             yield ": ".join(filter(None, (label or (child.get("name", "") if filled or own else ""), filled or own)))
         elif own:
             yield own
 
 
 def _words(elements: Iterator[Element]) -> str:
-    values = (value for one in elements for value in one if local_name(value) != "image")
+    values = (value for one in elements for value in one if packages.local_name(value) != "image")
     return " ".join(" ".join(part for value in values for part in value.itertext()).split())
 
 

@@ -14,10 +14,8 @@ from xml.etree import ElementTree as ET
 
 import mammoth
 
-from shared.reading import Page
-from shared.reading.after_reading import PAGE_NUMBER
+from shared.reading import Page, after_reading, markup
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits
-from shared.reading.markup import html_to_markdown
 from shared.reading.numbering import Numbering
 from shared.reading.office_parts import Related, chart_text, equation_text, read_related, related
 from shared.reading.packages import check_markup, local_name, package, parse_xml, read_part, texts_of
@@ -53,7 +51,7 @@ def read_docx(data: bytes, limits: ReadLimits = DOCUMENT_LIMITS) -> list[Page]:
         around = [*document.running_lines(), attached]
     without_images = mammoth.images.img_element(lambda _: {})
     converted = mammoth.convert_to_html(written, convert_image=without_images, style_map=_TITLE_STYLE)
-    text = html_to_markdown(converted.value, limits.tags)
+    text = markup.html_to_markdown(converted.value, limits.tags)
     for mark, embedded in document.embedded.items():
         text = text.replace(mark, f"\n\n{embedded}\n\n")
     return [Page("\n\n".join(filter(None, (text, *around))), left_out=left_out)]
@@ -100,7 +98,7 @@ class _WordDocument:
             if one.kind in ("header", "footer"):
                 root = self._parsed(one.name)
                 text = " ".join(_lines(root)).strip()
-                if not PAGE_NUMBER.fullmatch(text):
+                if not after_reading.PAGE_NUMBER.fullmatch(text):
                     found[f"{one.kind.title()}: {text}"] = None
         return found
 

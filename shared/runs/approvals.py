@@ -17,11 +17,8 @@ import msgspec
 from shared.chat_types import Decision
 from shared.errors import BadRequest, Decided, InternalError, NotFound
 from shared.events import ChatEvent, ConsentAsked
-from shared.runs import Conflict, ObjectStore, write_once
-from shared.runs.claim import GOING, enter_going, read_state, read_version
+from shared.runs import Conflict, ObjectStore, claim, kept_tools, live, write_once
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.kept_tools import calls_of, codes_of
-from shared.runs.live import is_paused
 from shared.runs.records import State, change, decode, is_run_id
 from shared.tools.calls import CallState, KeptCall
 
@@ -90,7 +87,7 @@ async def open_approvals(
             continue  # decided before the run could wait: its process has ended in between
         for entry, data in (
             (f"approvals/{call.approval_id}", pointer),
-            (codes_of(state.owner) + call.code, call.approval_id.encode()),
+            (kept_tools.codes_of(state.owner) + call.code, call.approval_id.encode()),
             (_open_name(state.owner, call), b""),
         ):
             await write_once(store, entry, data)
@@ -98,7 +95,7 @@ async def open_approvals(
 
 async def asked_calls(store: ObjectStore, run_id: str) -> dict[str, KeptCall]:
     """Return the calls of a run that a person decides or has decided about, and that have not run, by their objects."""
-    found = await calls_of(store, run_id)
+    found = await kept_tools.calls_of(store, run_id)
     return {name: call for name, call in found.items() if call.approval_id and call.state in _NOT_RUN}
 
 
@@ -117,7 +114,7 @@ async def find_approval(store: ObjectStore, approval_id: str, decider: Decider) 
     pointer = decode(entry.data, _Pointer) if entry else None
     is_own = pointer is not None and pointer.owner == decider.owner
     if pointer and (is_own or decider.is_approver):
-        state, stored = await read_state(store, pointer.run_id), await store.read(pointer.name)
+        state, stored = await claim.read_state(store, pointer.run_id), await store.read(pointer.name)
         if stored and state and state.is_readable(time.time()):
             call = _with_time(decode(stored.data, KeptCall))  # `free_if_decided` writes that it has run out
             if call.approval_id == approval_id:
@@ -157,7 +154,7 @@ async def list_approvals(
 
 async def with_code(store: ObjectStore, owner: str, code: str) -> str | None:
     """Return the id of an owner's approval with a code, decided or not; None: there is none."""
-    found = await store.read(codes_of(owner) + code)
+    found = await store.read(kept_tools.codes_of(owner) + code)
     return found.data.decode() if found else None
 
 
@@ -176,7 +173,7 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
     """
     approval = await find_approval(store, approval_id, decider)
     if approval.call.state == "open":  # first, so that the run goes on if this process ends after the decision
-        await enter_going(store, approval.run_id)
+        await claim.enter_going(store, approval.run_id)
 
     def decided(call: KeptCall) -> KeptCall | None:
         call = _with_time(call)
@@ -202,12 +199,12 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
     the next event on is shown only what is new.
     """
     while True:
-        state, etag = await read_version(store, run_id)
+        state, etag = await claim.read_version(store, run_id)
         if state is None or not state.waits or state.stopped or state.deleted:
             return state
         if not await _is_decided(store, state):
             return state
-        await enter_going(store, run_id)  # who let the run rest meanwhile has seen no decision
+        await claim.enter_going(store, run_id)  # who let the run rest meanwhile has seen no decision
         await write_first_piece(
             store, run_id, state.journal + 1, shown_before(await read_journal(store, run_id, state.journal))
         )
@@ -220,10 +217,10 @@ async def free_if_decided(store: ObjectStore, run_id: str) -> State | None:
 
 async def let_rest(store: ObjectStore, run_id: str) -> State | None:
     """Look no longer after a run that waits for a person, unless that has decided meanwhile; return its state."""
-    await store.delete(GOING + run_id)
+    await store.delete(claim.GOING + run_id)
     state = await free_if_decided(store, run_id)
     if state and not (state.waits or state.deleted):
-        await enter_going(store, run_id)
+        await claim.enter_going(store, run_id)
     return state
 
 
@@ -240,7 +237,7 @@ def _abandoned(call: KeptCall) -> KeptCall | None:
 
 def shown_before(events: list[ChatEvent]) -> list[ChatEvent]:
     """Return the events of a turn without the end that is a pause."""
-    if is_paused(events):
+    if live.is_paused(events):
         return [event for event in events[:-1] if not isinstance(event, ConsentAsked)]
     return events
 

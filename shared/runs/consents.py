@@ -10,9 +10,7 @@ from shared.audit import Audit
 from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import InternalError, NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
-from shared.runs import ObjectStore, approvals, records, write_once
-from shared.runs.claim import read_state
-from shared.runs.journal import read_piece
+from shared.runs import ObjectStore, approvals, claim, journal, records, write_once
 from shared.tools.calls import KeptCall
 from shared.wire.consent import title_of
 
@@ -78,10 +76,10 @@ class Consents:
         Raises:
             NotFound: the run has been deleted.
         """
-        state = await read_state(self.store, run_id)
+        state = await claim.read_state(self.store, run_id)
         if state is None:
             raise approvals.no_such_approval()
-        known = await read_piece(self.store, run_id, state.journal, 0) or []
+        known = await journal.read_piece(self.store, run_id, state.journal, 0) or []
         newest = [[event for event in known if isinstance(event, kind)][-1:] for kind in (Retrieved, CompletionStarted)]
         begin = (*newest[0], *newest[1])
         if not state.waits:
@@ -91,7 +89,7 @@ class Consents:
 
     async def go_on(self, run_id: str, *, here: bool) -> None:
         """Let a run go on that waits, if all its calls are decided or out of time."""
-        before = await read_state(self.store, run_id)
+        before = await claim.read_state(self.store, run_id)
         if before and before.waits:
             after = await approvals.free_if_decided(self.store, run_id)
             if after and not (after.waits or after.deleted):
@@ -121,7 +119,7 @@ class Consents:
         return undone
 
     async def _waits(self, run_id: str) -> bool:
-        state = await read_state(self.store, run_id)
+        state = await claim.read_state(self.store, run_id)
         return bool(state and state.waits and not (state.stopped or state.deleted))
 
     async def _calls(self, run_id: str) -> Mapping[str, KeptCall]:

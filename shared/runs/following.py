@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from shared.chat_types import ChatRequest, Json
 from shared.errors import BegunAnew, NotFound, SwitchboardError
 from shared.events import AgentMessage, ChatEvent, Failed
-from shared.runs import ObjectStore, records
-from shared.runs.approvals import waiting_calls
-from shared.runs.claim import read_request
+from shared.runs import ObjectStore, approvals, claim, records, running
 from shared.runs.journal import Live, read_piece
 from shared.runs.live import STORED_SECONDS, cut_at_end, ended_in
-from shared.runs.running import with_chat
 from shared.settings import Settings
 from shared.tools.calls import KeptCall
 from shared.wire.table import PROTOCOLS
@@ -127,8 +124,8 @@ class Followers:
             InternalError, Unavailable, TooSlow: it cannot be read.
             BadRequest, NotAllowed, NotFound: the settings have changed, and no longer allow it.
         """
-        kept, body = await read_request(self._store, run_id)
-        return kept, await with_chat(kept.accepted(body, self._settings).request, self._store, run_id)
+        kept, body = await claim.read_request(self._store, run_id)
+        return kept, await running.with_chat(kept.accepted(body, self._settings).request, self._store, run_id)
 
     async def follow(
         self,
@@ -217,7 +214,7 @@ class Followers:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _begun_anew(self, run_id: str) -> Failed:
-        kept, _ = await read_request(self._store, run_id)
+        kept, _ = await claim.read_request(self._store, run_id)
         return Failed(BegunAnew(), kept.invocation_id)
 
     async def report(self, standing: Standing, owner: str) -> Report:
@@ -235,7 +232,7 @@ class Followers:
             kept, request = await self.request(run_id)
             for documents in PROTOCOLS[kept.protocol].said_so_far(request, events):
                 messages += documents
-        calls = await waiting_calls(self._store, run_id) if standing.state.waits else {}
+        calls = await approvals.waiting_calls(self._store, run_id) if standing.state.waits else {}
         return Report(standing, messages, [*calls.values()])
 
     async def so_far(self, run_id: str, owner: str) -> list[ChatEvent]:

@@ -13,10 +13,8 @@ from itertools import chain
 from shared.chat_types import ChatRequest
 from shared.errors import InternalError, SwitchboardError
 from shared.events import ChatEvent
-from shared.runs import NEW, Conflict, ObjectStore, write_once
+from shared.runs import NEW, Conflict, ObjectStore, packing, records, write_once
 from shared.runs.live import STORED_SECONDS, LiveTurn
-from shared.runs.packing import pack, unpack
-from shared.runs.records import UNREADABLE
 
 PIECE_SECONDS = 0.3
 """How long events wait for a piece where somebody follows them elsewhere, who sees them within half a second."""
@@ -87,7 +85,7 @@ class Journal:
         """
         if not events:
             return
-        name, data = _name(self._run_id, self.number, self._pieces), pack(events)
+        name, data = _name(self._run_id, self.number, self._pieces), packing.pack(events)
         try:
             await self._store.write(name, data, NEW)
         except Conflict:
@@ -127,9 +125,9 @@ async def read_piece(store: ObjectStore, run_id: str, number: int, piece: int) -
     if found is None:
         return None
     try:
-        return unpack(found.data)
+        return packing.unpack(found.data)
     except ValueError:
-        raise InternalError(UNREADABLE) from None
+        raise InternalError(records.UNREADABLE) from None
 
 
 async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[ChatEvent]:
@@ -144,7 +142,7 @@ async def read_journal(store: ObjectStore, run_id: str, number: int) -> list[Cha
 async def write_first_piece(store: ObjectStore, run_id: str, number: int, events: Sequence[ChatEvent]) -> None:
     """Begin a journal with events, unless that is done."""
     if events:
-        await write_once(store, _name(run_id, number, 0), pack(events))
+        await write_once(store, _name(run_id, number, 0), packing.pack(events))
 
 
 async def _pieces(store: ObjectStore, run_id: str, number: int) -> AsyncGenerator[list[ChatEvent]]:

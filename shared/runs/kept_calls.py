@@ -10,9 +10,7 @@ import msgspec
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest
 from shared.chat_types import Message, PartHealth, RequestContext
 from shared.errors import SwitchboardError
-from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.packing import joined, pack, unpack
-from shared.runs.records import digest
+from shared.runs import NEW, Conflict, ObjectStore, packing, records
 
 
 class KeptCalls:
@@ -47,7 +45,7 @@ class KeptCalls:
         kept = list[ModelEvent]()
         with suppress(SwitchboardError, ValueError):  # if it cannot be read, the model is asked again
             found = None if self._is_new else await self._store.read(name)
-            kept = unpack(found.data) if found else []
+            kept = packing.unpack(found.data) if found else []
         if kept:
             for event in kept:
                 yield event
@@ -61,7 +59,7 @@ class KeptCalls:
         if events:
             # Conflict: the runner that had the run before this one has kept it meanwhile.
             with suppress(Conflict, SwitchboardError):
-                await self._store.write(name, pack(joined(events)), NEW)
+                await self._store.write(name, packing.pack(packing.joined(events)), NEW)
         for event in events:
             if isinstance(event, ModelFinished):
                 yield event
@@ -84,5 +82,5 @@ def _key(request: ModelRequest) -> str:
         return replace(message, tool_calls=calls, tool_call_id=answered)
 
     if request.place:
-        return digest(request.place)[:40]
-    return digest(msgspec.json.encode(replace(request, messages=tuple(map(plain, request.messages)))))[:40]
+        return records.digest(request.place)[:40]
+    return records.digest(msgspec.json.encode(replace(request, messages=tuple(map(plain, request.messages)))))[:40]

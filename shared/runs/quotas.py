@@ -12,9 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from shared.errors import RateLimited, Unavailable
-from shared.runs import NEW, Conflict, ObjectStore
-from shared.runs.claim import read_result, read_state
-from shared.runs.records import QUEUED_SECONDS, RETENTION_SECONDS, decode, digest
+from shared.runs import NEW, Conflict, ObjectStore, claim, records
 from shared.settings import Settings
 
 _HOUR = 60 * 60
@@ -62,10 +60,10 @@ class Quotas:
         """
         if not (self._most_runs or self._most_bytes):
             return
-        name = f"callers/{digest(caller)}"
+        name = f"callers/{records.digest(caller)}"
         for tried in range(_MOST_TRIES):
             found, now = await self._store.read(name), time.time()
-            account = await self._account_now(decode(found.data, _Account) if found else _Account(), now)
+            account = await self._account_now(records.decode(found.data, _Account) if found else _Account(), now)
             hour = int(now // _HOUR)
             counted = _Account(
                 account.going | ({run_id: now} if self._most_runs else {}),
@@ -86,7 +84,7 @@ class Quotas:
             if len(going) >= self._most_runs:
                 message = f"This app works on at most {self._most_runs} kept answers of each caller at a time."
                 raise RateLimited(f"{message} Wait for one, or stop one.", retry_after=_RETRY_SECONDS)
-        first = math.floor((now - RETENTION_SECONDS) / _HOUR)
+        first = math.floor((now - records.RETENTION_SECONDS) / _HOUR)
         hours = {hour: size for hour, size in account.hours.items() if hour >= first}
         if self._most_bytes and sum(hours.values()) >= self._most_bytes:
             frees_in = (min(hours) - first + 1) * _HOUR - now % _HOUR
@@ -96,7 +94,7 @@ class Quotas:
 
     async def _has_ended(self, run_id: str, age: float) -> bool:
         """Whether a run has ended or is gone; one that has no state yet is about to begin."""
-        state = await read_state(self._store, run_id)
+        state = await claim.read_state(self._store, run_id)
         if state is None:
-            return age > QUEUED_SECONDS
-        return state.deleted or bool(state.waits) or await read_result(self._store, run_id) is not None
+            return age > records.QUEUED_SECONDS
+        return state.deleted or bool(state.waits) or await claim.read_result(self._store, run_id) is not None

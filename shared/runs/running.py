@@ -17,15 +17,13 @@ from shared.core.kept_chats import resume
 from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
 from shared.history import HistoryStore, Mode, owner_of
-from shared.runs import Conflict, ObjectStore, write_once
+from shared.runs import Conflict, ObjectStore, consents, packing, write_once
 from shared.runs.approvals import asked_calls, close_calls, free_if_decided, let_rest, open_approvals, shown_before
 from shared.runs.claim import Claim, claim_run, failed, read_request, unreadable
-from shared.runs.consents import enter_chats
 from shared.runs.journal import Journal, Live, write_first_piece
 from shared.runs.kept_calls import KeptCalls
 from shared.runs.kept_tools import KeptTools
 from shared.runs.live import LiveTurn, ended_in, is_paused, resumed
-from shared.runs.packing import joined
 from shared.runs.records import MOST_RUNS, Result, RunRequest, is_temporary
 from shared.service import Service
 from shared.turns.accept import AcceptedRequest
@@ -139,7 +137,7 @@ class Runner:
         await open_approvals(self.store, claim.run_id, claim.state, calls, asker=owner_of(request.caller))
         if run.live:
             owner = owner_of(request.caller)
-            await enter_chats(self.store, claim.run_id, owner, run.live.request, run.live.turn.log)
+            await consents.enter_chats(self.store, claim.run_id, owner, run.live.request, run.live.turn.log)
         self._drop(run)  # before anybody can go on with it, and be shown this turn in place of the next
         if not (calls and await claim.wait(calls)):
             await close_calls(self.store, claim.state.owner, calls)
@@ -289,7 +287,7 @@ class _Run:
                     await delivering
             if is_paused(live.turn.log):
                 return None
-            answer = await fold(_each(joined(live.turn.log)), filter_ends=protocol.filter_ends)
+            answer = await fold(_each(packing.joined(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
             if delivering:

@@ -21,13 +21,9 @@ from shared.chat_types import Caller, ChatRequest, Decision
 from shared.errors import BadRequest, Decided, NotFound, NotSignedIn
 from shared.history import owner_of
 from shared.identity import is_among
-from shared.runs import NEW, Conflict, ObjectStore
+from shared.runs import NEW, Conflict, ObjectStore, claim, delivery, direct_line, records
 from shared.runs.approvals import Approval, Decider, find_approval
 from shared.runs.begin import Followed, decided
-from shared.runs.claim import read_request
-from shared.runs.delivery import reply_name
-from shared.runs.direct_line import folder_of
-from shared.runs.records import decode, digest
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call
 from shared.triggers.reading_runs import parts
@@ -63,7 +59,7 @@ async def press(call: Call, activity: Activity) -> tuple[Record, Followed | None
     _, runs = await parts()
     caller, token, followed = call.caller, more.get("authentication"), None
     approvers, refused = callers_named(call.settings.approvers), _refusal(403, _ERROR, words(activity, "not_yours"))
-    decider = Decider(digest(call.owner), call.owner, is_approver=True)
+    decider = Decider(records.digest(call.owner), call.owner, is_approver=True)
     try:
         if token:
             caller = await _signed_in(call, token)
@@ -96,7 +92,7 @@ def _refusal(status: int, kind: str, message: str) -> Record:
 async def _approval(activity: Activity, store: ObjectStore, approval_id: str, decider: Decider) -> Approval:
     """Return an approval; raise NotFound unless it is of this conversation."""
     approval = await find_approval(store, approval_id, decider)
-    request, body = await read_request(store, approval.run_id)
+    request, body = await claim.read_request(store, approval.run_id)
     if request.protocol != ACTIVITY.name or read_activity(body.json).conversation.id != activity.conversation.id:
         raise NotFound("The card is of another conversation.")
     return approval
@@ -115,7 +111,7 @@ async def judge(call: Call, activity: Activity) -> None:
         case _:
             raise BadRequest("value: should be the feedback on a message, with a reaction of 'like' or 'dislike'.")
     _, runs = await parts()
-    found = await runs.store.read(reply_name(activity, activity.reply_to_id))
+    found = await runs.store.read(delivery.reply_name(activity, activity.reply_to_id))
     comment = ""
     with suppress(msgspec.DecodeError, RecursionError, TypeError):  # Teams writes JSON into a text
         comment = str(msgspec.json.decode(more.get("feedback") or "{}", type=dict[str, Any]).get("feedbackText", ""))
@@ -143,7 +139,7 @@ async def with_groups(store: ObjectStore, caller: Caller, *, may_ask: bool) -> t
     """Return a user with the groups that are known, and whether to ask for a token now, which one message does."""
     name, now = _name(caller), time.time()
     found = await store.read(name)
-    kept = decode(found.data, _Kept) if found else _Kept()
+    kept = records.decode(found.data, _Kept) if found else _Kept()
     asks = may_ask and kept.until - now < _RENEWED_SECONDS and now - kept.asked > _SECONDS
     if asks:
         try:
@@ -202,7 +198,7 @@ async def _signed_in(call: Call, sent: object) -> Caller:
 
 
 def _name(caller: Caller) -> str:
-    return f"{folder_of(owner_of(caller))}groups"
+    return f"{direct_line.folder_of(owner_of(caller))}groups"
 
 
 def sign_in_card(call: Call, activity: Activity) -> Record:

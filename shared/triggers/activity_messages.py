@@ -23,11 +23,9 @@ from shared.runs.direct_line import DirectLine
 from shared.runs.records import digest
 from shared.runtime.background import in_background
 from shared.settings import Settings
-from shared.triggers.activity_files import files_of
+from shared.triggers import activity_files, budget, reading_runs
 from shared.triggers.activity_invokes import exchange, judge, log_failure, press, sign_in_card, with_groups
-from shared.triggers.budget import admit
 from shared.triggers.door import Call, asker_of
-from shared.triggers.reading_runs import parts
 from shared.turns.accept import RouteOptions, accept
 from shared.web.receiving import read_body
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
@@ -78,7 +76,7 @@ async def take(request: Request) -> Response:
         asks = False
         if caller.oid and service.settings.bot_sso_resource:
             is_said = activity.type in ("message", "conversationUpdate") and not activity.is_answered_in_response
-            _, runs = await parts()
+            _, runs = await reading_runs.parts()
             caller, asks = await with_groups(runs.store, caller, may_ask=is_said and activity.streams)
         asker = replace(asker_of(request, service, caller), accept_language=activity.locale)
         call = Call(request, service, asker, request.state.arrived, held)
@@ -139,7 +137,7 @@ async def post(call: Call) -> Response:
         SwitchboardError: it is not taken.
     """
     body = await call.read(partial(JsonReader, _LARGEST, _EXAMPLE), call.arrived + _BODY_SECONDS)
-    _, runs = await parts()
+    _, runs = await reading_runs.parts()
     line = DirectLine(runs.store, call.owner, call.id)
     ours: Record = {"id": f"{call.id}|{token_hex(8)}", "conversation": {"id": call.id}, "serviceUrl": ""}
     ours |= {"channelId": "directline", "recipient": {"id": _BOT.id}, "deliveryMode": ""}
@@ -210,8 +208,8 @@ async def _answer(call: Call, activity: Activity) -> Response:
 
 
 async def _begun(call: Call, activity: Activity) -> Followed:
-    admit(call.request, call.service, call.asker.budget_key)
-    files = await files_of(activity, None if activity.is_polled else call.service.connector)
+    budget.admit(call.request, call.service, call.asker.budget_key)
+    files = await activity_files.files_of(activity, None if activity.is_polled else call.service.connector)
     if not activity.said:
         activity = replace(activity, text=replies.words(activity, "file"))
     body, options = Body(activity.asked, files), RouteOptions(team=activity.asks_team)
@@ -285,7 +283,7 @@ def _say(call: Call, activity: Activity, said: str | Record) -> Response:
 async def _send(call: Call, activity: Activity, record: Record) -> None:
     connector = call.service.connector
     if activity.is_polled:
-        connector = DirectLine((await parts())[1].store, call.owner, activity.conversation.id)
+        connector = DirectLine((await reading_runs.parts())[1].store, call.owner, activity.conversation.id)
     if connector:
         try:
             await connector.send(replies.addressed(activity, record))

@@ -18,9 +18,7 @@ from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import followed, number_of, parts, require_runs, shown
 from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
-from shared.wire.framing import SSE, encode_json
-from shared.wire.request_body import read_limit
-from shared.wire.table import PROTOCOLS
+from shared.wire import framing, request_body, table
 
 if TYPE_CHECKING:
     from shared.runs.registry import Runs
@@ -75,7 +73,7 @@ async def list_runs(call: Call) -> Response:
     from shared.runs import operators
 
     runs, query = await _runs_of_all(call), call.request.query_params
-    limit = read_limit(query, _MOST_LISTED)
+    limit = request_body.read_limit(query, _MOST_LISTED)
     listed, end = await operators.list_runs(runs.store, query.get("state", ""), limit, query.get("after", ""))
     return json_response({"runs": cast("list[Json]", listed), "next": end})
 
@@ -170,7 +168,7 @@ def id_of(call: Call) -> str:
 async def _messages(runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGenerator[bytes]:
     """Yield the events of a team's run after a message. A client that leaves ends this, and not the run."""
     asked, request = await runs.followers.request(run_id)
-    protocol, turn, number = PROTOCOLS[asked.protocol], CompletionStarted("", 0, "team"), 0
+    protocol, turn, number = table.PROTOCOLS[asked.protocol], CompletionStarted("", 0, "team"), 0
     try:
         async for batch in runs.followers.follow(run_id, owner, heartbeat=KEEP_ALIVE_SECONDS):
             turn = next((event for event in batch if isinstance(event, CompletionStarted)), turn)
@@ -179,7 +177,7 @@ async def _messages(runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGe
                 if number > seen:
                     yield _event("message", str(number), documents)
             if not batch:
-                yield SSE.keep_alive
+                yield framing.SSE.keep_alive
         standing = await runs.ended(run_id, owner, _END_SECONDS)
     except NotFound:
         return  # deleted
@@ -191,4 +189,4 @@ async def _messages(runs: "Runs", owner: str, run_id: str, seen: int) -> AsyncGe
 
 
 def _event(kind: str, event_id: str, data: Json) -> bytes:
-    return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id.encode(), kind.encode(), encode_json(data))
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (event_id.encode(), kind.encode(), framing.encode_json(data))

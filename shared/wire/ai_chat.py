@@ -21,10 +21,8 @@ from shared.chat_types import ChatRequest
 from shared.core.fold import Answer
 from shared.errors import ContentFiltered, SwitchboardError
 from shared.events import ChatEvent
+from shared.wire import chat_body, consent, framing
 from shared.wire.ai_chat_records import DeltaEncoder, answer_document
-from shared.wire.chat_body import parse_chat
-from shared.wire.consent import in_words
-from shared.wire.framing import JSON_LINES, NDJSON
 from shared.wire.protocol import QUESTION, Protocol, Record, coded_error_record, error_record
 
 
@@ -39,10 +37,10 @@ def _state_as_it_came(request: ChatRequest) -> Record:
 
 AI_CHAT = Protocol(
     name="ai-chat",
-    parse=partial(parse_chat, state_key="session_state", gives_session=True),
+    parse=partial(chat_body.parse_chat, state_key="session_state", gives_session=True),
     answer=lambda request, answer: answer_document(request, answer, _state(request)),
     encoder=lambda request: DeltaEncoder(request, _state(request), error_record),
-    framing=NDJSON,
+    framing=framing.NDJSON,
     demo_page=True,
     fails_in_stream=(ContentFiltered,),
 )
@@ -53,11 +51,11 @@ asks: of a status it shows only the number. Programs on the routes without a nam
 
 AI_CHAT_2024_05_29 = Protocol(
     name="ai-chat-2024-05-29",
-    parse=partial(parse_chat, state_key="sessionState"),
+    parse=partial(chat_body.parse_chat, state_key="sessionState"),
     answer=lambda request, answer: answer_document(request, answer, _state_as_it_came(request)),
     encoder=lambda request: DeltaEncoder(request, _state_as_it_came(request), coded_error_record),
     error=coded_error_record,
-    framing=JSON_LINES,
+    framing=framing.JSON_LINES,
     example=QUESTION | {"sessionState": None},
     infer=lambda body: "sessionState" in body,
     takes_files=True,
@@ -69,7 +67,7 @@ _CONTEXT, _TEXT = "response.context", "response.output_text.delta"
 
 
 def _typed_answer(request: ChatRequest, answer: Answer) -> Record:
-    answer = in_words(request, answer)
+    answer = consent.in_words(request, answer)
     document = answer_document(request, answer, {})
     return {"output_text": answer.text, "context": document["context"], "session_state": request.chat.session_state}
 
@@ -106,5 +104,5 @@ AI_CHAT_2026_04 = replace(
     answer=_typed_answer,
     encoder=_TypedEncoder,
     fails_in_stream=(),  # this page shows the error's sentence
-    framing=replace(NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
+    framing=replace(framing.NDJSON, keep_alive=b'{"type":"response.context","context":{}}\n'),
 )

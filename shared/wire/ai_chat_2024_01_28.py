@@ -14,11 +14,9 @@ from shared import events
 from shared.chat_types import ChatRequest, Json
 from shared.core.fold import Answer
 from shared.errors import BadRequest, SwitchboardError, error_text
+from shared.wire import chat_body, consent, framing
 from shared.wire.ai_chat_records import AiChatEncoder
-from shared.wire.chat_body import parse_chat
-from shared.wire.consent import in_words
 from shared.wire.context import answer_context, filtered_context, finished_context, takes_plain_images, usage_json
-from shared.wire.framing import NDJSON, encode_json
 from shared.wire.protocol import QUESTION, Protocol, Record
 
 _CHUNK = "chat.completion.chunk"
@@ -28,12 +26,12 @@ def _parse(body: Mapping[str, Json]) -> ChatRequest:
     stream = body.get("stream")
     if not (stream is None or isinstance(stream, bool)):
         raise BadRequest("stream: should be true or false.")
-    return replace(parse_chat(body, state_key="session_state"), stream=bool(stream))
+    return replace(chat_body.parse_chat(body, state_key="session_state"), stream=bool(stream))
 
 
 def _answer(request: ChatRequest, answer: Answer) -> Record:
     """A whole answer, with the keys of the document's table."""
-    answer = in_words(request, answer)
+    answer = consent.in_words(request, answer)
     context = answer_context(request, answer, plain_images=takes_plain_images(request))
     finished, completion = answer.finished, answer.completion
     prompt_filter = completion.prompt_filter_results or finished.prompt_filter_results
@@ -138,7 +136,7 @@ def _thought_html(thought: Json) -> str:
             text = (
                 said
                 if isinstance(said, str)
-                else msgspec.json.format(encode_json(said)).decode()
+                else msgspec.json.format(framing.encode_json(said)).decode()
                 if said is not None
                 else ""
             )
@@ -162,7 +160,7 @@ AI_CHAT_2024_01_28 = Protocol(
     answer=_answer,
     encoder=_Encoder,
     error=_error,
-    framing=replace(NDJSON, keep_alive=_KEEP_ALIVE),
+    framing=replace(framing.NDJSON, keep_alive=_KEEP_ALIVE),
     demo_page=True,
     example=QUESTION | {"stream": False},
     infer=lambda body: isinstance(body.get("stream"), bool),

@@ -13,9 +13,7 @@ from typing import Literal, cast
 
 from shared.chat_types import ChatRequest, Decision, Json
 from shared.errors import BadRequest
-from shared.wire.chat_body import LONGEST_CONVERSATION, parse_chat
-from shared.wire.consent import reason_in
-from shared.wire.framing import encode_json
+from shared.wire import chat_body, consent, framing
 from shared.wire.message_parts import MOST_PARTS, SentFile, files_in, text_in
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import MOST_TOOLS, FunctionKeys, chosen, definitions
@@ -58,10 +56,10 @@ def parse(body: Mapping[str, Json]) -> ChatRequest:
     decisions = _decisions(parts)
     if isinstance(messages := body.get("messages"), list):
         last = len(messages) - 1 if not decisions else None
-        kept = enumerate(messages[: LONGEST_CONVERSATION + 1])
+        kept = enumerate(messages[: chat_body.LONGEST_CONVERSATION + 1])
         flat = [one for place, message in kept for one in _flat(place, message, is_last=place == last)]
         body = dict(body) | {"messages": flat}
-    request = parse_chat(body, state_key="id", takes_tools=True, decisions=decisions)
+    request = chat_body.parse_chat(body, state_key="id", takes_tools=True, decisions=decisions)
     options = AiSdkOptions.read(body)
     if resumable := options.resumable:
         request = replace(request, overrides=replace(request.overrides, resumable=resumable))
@@ -143,7 +141,7 @@ def _decisions(parts: Sequence[Mapping[str, Json]]) -> tuple[Decision, ...]:
     for part in parts:
         match part:
             case {"state": "approval-responded", "approval": {"id": str(approval), **answer}}:
-                found.append(Decision(answer.get("approved") is True, approval, reason=reason_in(answer)))
+                found.append(Decision(answer.get("approved") is True, approval, reason=consent.reason_in(answer)))
             case {"state": "output-available", "toolCallId": str(call), "output": "approved" | "declined" as output}:
                 if approval := questions.get(call):
                     found.append(Decision(output == "approved", approval))
@@ -215,7 +213,7 @@ def _steps(path: str, parts: list[Json], *, is_last: bool) -> list[_Step]:
             steps.append(_Step())
         elif result := _result(part):
             call_id, name = str(part["toolCallId"]), _tool_name(part)
-            arguments = encode_json(part.get("input") or {}).decode()
+            arguments = framing.encode_json(part.get("input") or {}).decode()
             metadata = part.get("callProviderMetadata")
             beside = metadata.get("switchboard") if isinstance(metadata, dict) else None
             made: Json = {"id": call_id, "function": {"name": name, "arguments": arguments}, "beside": beside}
@@ -241,7 +239,7 @@ def _result(part: Mapping[str, Json]) -> str | None:
         case {"state": "output-available", "output": str(text)}:
             return text or "(no output)"
         case {"state": "output-available"}:
-            return encode_json(part.get("output")).decode()
+            return framing.encode_json(part.get("output")).decode()
         case {"state": "output-error"}:
             return f"Error: {part.get('errorText') or 'the call failed.'}"
         case _:

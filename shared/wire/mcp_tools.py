@@ -19,9 +19,7 @@ from shared.citations import citations_in
 from shared.core.fold import Answer, notice_of
 from shared.core.sources import continuation
 from shared.errors import BadRequest, NotFound, SwitchboardError, error_text
-from shared.wire.consent import page_of, question
-from shared.wire.context import link_to
-from shared.wire.framing import encode_json
+from shared.wire import consent, context, framing
 from shared.wire.protocol import Record
 
 MOST_RESULTS = 10
@@ -128,13 +126,13 @@ def consent_result(answer: Answer, base_url: str, *, can_ask: bool) -> Record:
         requests: Record = {
             call.approval_id: {
                 "method": "elicitation/create",
-                "params": {"mode": "form", "message": question(call), "requestedSchema": form},
+                "params": {"mode": "form", "message": consent.question(call), "requestedSchema": form},
             }
             for call in answer.open_calls
         }
         state = answer.open_calls[0].approval_id
         return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
-    asked = [f"{question(call)}\n\nDecide at {page_of(call, base_url)}" for call in answer.open_calls]
+    asked = [f"{consent.question(call)}\n\nDecide at {consent.page_of(call, base_url)}" for call in answer.open_calls]
     whole = "\n\n".join([*asked, "Nothing of this is done before. Ask the same again after the decision."])
     return _result(whole, {"answer": whole, "sources": []})
 
@@ -149,11 +147,11 @@ def failed_result(error: SwitchboardError, invocation_id: str) -> Record:
 
 
 def _source(name: str, base_url: str) -> Record:
-    return {"id": name, "title": name, "url": link_to(name, base_url)}
+    return {"id": name, "title": name, "url": context.link_to(name, base_url)}
 
 
 def _json_result(structured: Record) -> Record:
-    return _result(encode_json(structured).decode(), structured)
+    return _result(framing.encode_json(structured).decode(), structured)
 
 
 def _result(text: str, structured: Record) -> Record:

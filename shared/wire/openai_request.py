@@ -14,6 +14,7 @@ from pydantic import Field
 
 from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
 from shared.errors import BadRequest, NotFound, TooLarge
+from shared.tools.arguments import is_deeper
 from shared.wire.chat_body import parse_chat
 from shared.wire.framing import encode_json
 from shared.wire.message_parts import SentFile

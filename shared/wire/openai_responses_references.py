@@ -10,9 +10,7 @@ from typing import cast
 
 from shared.chat_types import Json
 from shared.errors import BadRequest, NotFound
-from shared.wire.chat_body import LONGEST_CONVERSATION
-from shared.wire.framing import encode_json
-from shared.wire.openai_responses_body import APPROVAL, decisions_in
+from shared.wire import chat_body, framing, openai_responses_body
 from shared.wire.protocol import EarlierAnswers
 from shared.wire.request_body import BODY_LIMIT, Body
 
@@ -32,7 +30,7 @@ async def completed(body: Body, kept: EarlierAnswers | None) -> Body:
         BadRequest, NotFound: it is not there, or not the caller's.
         Unavailable, TooSlow: it cannot be read.
     """
-    if decisions_in(body.json):
+    if openai_responses_body.decisions_in(body.json):
         return body  # what goes on is kept: nothing that is sent with the answer counts
     previous = body.json.get("previous_response_id")
     run_of = {one: _ITEM.sub("", one.rpartition("_")[0]) for one in _references(body.json)}
@@ -92,8 +90,8 @@ def _output(answer: Json) -> list[dict[str, Json]]:
 def _references(body: Mapping[str, Json]) -> list[str]:
     """Return the ids of items that a body refers to, but for questions for consent: those are no part of the chat."""
     items = body.get("input")
-    found = [_reference(item) for item in items[:LONGEST_CONVERSATION]] if isinstance(items, list) else []
-    return [one for one in found if one and not one.startswith(APPROVAL)]
+    found = [_reference(item) for item in items[: chat_body.LONGEST_CONVERSATION]] if isinstance(items, list) else []
+    return [one for one in found if one and not one.startswith(openai_responses_body.APPROVAL)]
 
 
 def _with_items(body: Mapping[str, Json], earlier: Sequence[Json], found: Mapping[str, Json]) -> dict[str, Json]:
@@ -103,12 +101,12 @@ def _with_items(body: Mapping[str, Json], earlier: Sequence[Json], found: Mappin
     again: what came before and after a question for consent is one message.
     """
     items = _items_of(body)
-    if len(items) > LONGEST_CONVERSATION:
+    if len(items) > chat_body.LONGEST_CONVERSATION:
         return dict(body)  # it is refused
     left = dict(found)
     said = [left.pop(reference, None) if (reference := _reference(item)) else item for item in items]
-    whole = [*earlier, *(item for item in said if item is not None)][-LONGEST_CONVERSATION:]
-    sizes = [len(encode_json(item)) for item in whole]
+    whole = [*earlier, *(item for item in said if item is not None)][-chat_body.LONGEST_CONVERSATION :]
+    sizes = [len(framing.encode_json(item)) for item in whole]
     while len(whole) > len(items) and sum(sizes) > BODY_LIMIT:
         del whole[0], sizes[0]
     return {**body, "input": whole}

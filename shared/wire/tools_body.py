@@ -10,6 +10,7 @@ from pydantic import Field
 
 from shared.chat_types import SENDER_LENGTH, SENT_BY, Json, Message, Role, ToolCall, ToolChoice, ToolDefinition
 from shared.errors import BadRequest, TooLarge
+from shared.tools.arguments import is_deeper
 from shared.wire.framing import encode_json
 from shared.wire.request_body import BodyModel
 

@@ -11,9 +11,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from pydantic import SecretStr
 
 from shared.outbound.asking import RetryPolicy
-from shared.outbound.azure_service.asking import ask
-from shared.outbound.azure_service.signing_in import AI_SERVICES, close, credential_of
-from shared.outbound.azure_service.transport import client_options
+from shared.outbound.azure_service import asking, signing_in, transport
 from shared.outbound.faults import errors_of
 
 _POLICY = RetryPolicy(retries=3, first_backoff=0.25)
@@ -42,7 +40,7 @@ class AIService:
         Raises:
             BadRequest, Unavailable, RateLimited, TooSlow: there is no answer; says what to do.
         """
-        return await ask(
+        return await asking.ask(
             call,
             lambda fault: self._errors.error(fault, **self._words),
             self._policy,
@@ -63,14 +61,14 @@ class AIClient:
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._endpoint = endpoint.rstrip("/")
-        self._credential = credential = credential_of(key)
+        self._credential = credential = signing_in.credential_of(key)
         policies: list[Any] = []
         if isinstance(credential, AzureKeyCredential):
             policies.append(AzureKeyCredentialPolicy(credential, "Ocp-Apim-Subscription-Key"))
         else:
-            policies.append(AsyncBearerTokenCredentialPolicy(credential, AI_SERVICES))
+            policies.append(AsyncBearerTokenCredentialPolicy(credential, signing_in.AI_SERVICES))
         self._client: AsyncPipelineClient[HttpRequest, AsyncHttpResponse] = AsyncPipelineClient(
-            self._endpoint, policies=policies, **client_options(**options)
+            self._endpoint, policies=policies, **transport.client_options(**options)
         )
 
     async def post(
@@ -90,4 +88,4 @@ class AIClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
-        await close(self._credential)
+        await signing_in.close(self._credential)

@@ -10,9 +10,7 @@ from azure.search.documents.indexes.aio import SearchIndexClient
 from pydantic import SecretStr
 
 from shared.outbound.asking import RetryPolicy
-from shared.outbound.azure_service.asking import ask
-from shared.outbound.azure_service.signing_in import close, credential_of
-from shared.outbound.azure_service.transport import client_options
+from shared.outbound.azure_service import asking, signing_in, transport
 from shared.outbound.faults import errors_of
 from shared.settings import Settings
 
@@ -61,9 +59,9 @@ class SearchConnection:
         self.index = index
         self.policy = policy or RetryPolicy()
         self._has_key = key is not None
-        self._credential = credential_of(key)
-        self._documents = SearchClient(endpoint, index, self._credential, **client_options(**options))
-        self._indexes = SearchIndexClient(endpoint, self._credential, **client_options(**options))
+        self._credential = signing_in.credential_of(key)
+        self._documents = SearchClient(endpoint, index, self._credential, **transport.client_options(**options))
+        self._indexes = SearchIndexClient(endpoint, self._credential, **transport.client_options(**options))
 
     @classmethod
     def from_settings(cls, settings: Settings, policy: RetryPolicy | None = None) -> "SearchConnection":
@@ -101,7 +99,7 @@ class SearchConnection:
         """Close the connections."""
         for client in (self._documents, self._indexes):
             await client.close()
-        await close(self._credential)
+        await signing_in.close(self._credential)
 
     async def _ask[Answer](self, call: Callable[[], Awaitable[Answer]], deadline: float, right: Right) -> Answer:
         advice = (
@@ -110,4 +108,4 @@ class SearchConnection:
             else f"give its identity the role '{right.role}', and turn on role-based access control for the service"
         )
         to_error = partial(ERRORS.error, credential_advice=advice, index=self.index)
-        return await ask(call, to_error, self.policy, deadline=deadline, service="Azure AI Search")
+        return await asking.ask(call, to_error, self.policy, deadline=deadline, service="Azure AI Search")
