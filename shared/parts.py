@@ -266,27 +266,29 @@ def _embedder(settings: Settings, openai: OpenAIService | None) -> Embedder | No
 def _text_recognition(settings: Settings) -> "TextRecognition | None":
     if settings.ocr == "local":
         return cast("TextRecognition", import_module(_LOCAL_MODELS).LocalRecognition())
-    if not settings.document_intelligence_endpoint:
+    if not (endpoint := settings.document_intelligence_endpoint):
         return None
     from shared.reading.document_intelligence import DocumentIntelligence
 
-    return DocumentIntelligence.from_settings(settings)
+    return DocumentIntelligence(endpoint, settings.document_intelligence_api_key)
 
 
 def _image_embedder(settings: Settings) -> "VisionEmbedder | None":
-    if not settings.azure_vision_endpoint:
+    if not (endpoint := settings.azure_vision_endpoint):
         return None
     from shared.retrieval.embedders.azure_vision import VisionEmbedder
 
-    return VisionEmbedder.from_settings(settings)
+    return VisionEmbedder(endpoint, settings.azure_vision_api_key)
 
 
 def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
     """An index of Azure AI Search if one is configured, else the built-in index."""
     if settings.azure_search_endpoint:
+        from shared.retrieval.azure_search.connection import SearchConnection
         from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 
-        return AzureSearchRetriever.from_settings(settings, embedder, _image_embedder(settings))
+        connection = SearchConnection.from_settings(settings)
+        return AzureSearchRetriever(connection, settings, embedder, _image_embedder(settings))
     from shared.retrieval.sqlite.retriever import SqliteRetriever
 
     return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)

@@ -70,7 +70,8 @@ class BlobStore:
 
     def __init__(self, container: ContainerClient) -> None:
         self._container = container
-        self._health = CachedHealth(self._ask)
+        self.check = CachedHealth(self._ask).latest
+        """Checks whether the container can be read."""
 
     @classmethod
     def of(cls, connection: SecretStr | str | None, container: str, address: str | None = None) -> "BlobStore":
@@ -154,10 +155,6 @@ class BlobStore:
                         yield _described(found, found.name)
             except ResourceNotFoundError as exc:
                 raise NotConfigured(_NO_CONTAINER) from exc
-
-    async def check(self) -> PartHealth:
-        """Check whether the container can be read. The answer may be half a minute old."""
-        return await self._health.latest()
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -62,6 +62,7 @@ class Shields:
         self.fault: SwitchboardError | None = None
         """Why not all was checked."""
         self._service = service
+        self.check = service.check
         self._timeout = timeout
         self._allows = allows
         self._known: dict[_Key, tuple[bool, float]] = {}
@@ -116,10 +117,6 @@ class Shields:
         except SwitchboardError as fault:
             return None if self.forgive(fault) else _UNCHECKED
         return WITHHELD if is_attack else None
-
-    async def check(self) -> PartHealth:
-        """Check whether the service answers."""
-        return await self._service.check()
 
     async def _ask(self, texts: dict[_Key, str], context: RequestContext) -> dict[_Key, bool]:
         analyser = await self._service.analyser()

@@ -43,6 +43,7 @@ class AzureTableHistory:
         self, table: HistoryTable, max_chats: int = contents.MAX_CHATS, leftover_age: timedelta = _LEFTOVER_AGE
     ) -> None:
         self._table = table
+        self.aclose = table.aclose
         self._max_chats = max_chats
         self._leftover_age = leftover_age
 
@@ -146,10 +147,6 @@ class AzureTableHistory:
         except Unavailable as error:
             return PartHealth("azure-table", ok=False, detail=error.message, needed=False)
         return PartHealth("azure-table", ok=True, detail="Azure Table Storage", needed=False)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._table.aclose()
 
     async def _counted(self, table: TableClient, partition: str) -> entities.Operation:
         """Return the operation that counts one more conversation of an owner; raise TooLarge if there may be no more.

@@ -40,6 +40,7 @@ class BearerTokens:
         """Who issues tokens of the tenant, v2.0 and v1.0."""
         named = f"AUTH_AUTHORITY and {'BOT' if for_bot else 'AUTH'}_TENANT_ID"
         self.keys = SigningKeys(f"{authority}/{self._tenant}/discovery/v2.0/keys", named)
+        self.aclose = self.keys.aclose
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the user of the request's token.
@@ -84,10 +85,6 @@ class BearerTokens:
     async def check(self) -> PartHealth:
         """Report that callers have to sign in. Whether they can is not tested."""
         return PartHealth("bearer", ok=True, detail="Callers have to sign in.")
-
-    async def aclose(self) -> None:
-        """Close the connections to the directory."""
-        await self.keys.aclose()
 
 
 def _has_permission(claims: dict[str, Any]) -> bool:

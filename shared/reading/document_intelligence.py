@@ -19,7 +19,6 @@ from shared.outbound.azure_service.ai_service import AIService
 from shared.outbound.azure_service.signing_in import close, credential_of
 from shared.outbound.azure_service.transport import client_options
 from shared.reading import Page, UnreadableError, markup, readers
-from shared.settings import Settings
 
 _MODEL = "prebuilt-layout"
 """The model that returns Markdown."""
@@ -63,11 +62,6 @@ class DocumentIntelligence:
         self._credential = credential_of(key)
         self._client = DocumentIntelligenceClient(endpoint, self._credential, **client_options(layouts=True))
         self._poll_seconds = poll_seconds
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "DocumentIntelligence":
-        """Make a client of the resource that the settings name. The settings are known to be complete."""
-        return cls(settings.document_intelligence_endpoint or "", settings.document_intelligence_api_key)
 
     async def read(self, data: bytes, pages: Sequence[int] = ()) -> list[Page]:
         """See `TextRecognition.read`."""

@@ -49,6 +49,7 @@ class AzureTableVerdicts:
 
     def __init__(self, table: HistoryTable) -> None:
         self._table = table
+        self.aclose = table.aclose
         self._day = 0
         self._with_answers: set[str] = set()
         """The owners who are known to have answers of that day."""
@@ -153,10 +154,6 @@ class AzureTableVerdicts:
             judged = entities.rows_in(table, _VERDICTS, "v-", above=_verdict_key(oldest), select=_OF_JUDGED)
             for row in [row async for row in judged]:
                 await _delete_judged(table, row)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._table.aclose()
 
     async def _note_day(self, table: TableClient, partition: str, day: int) -> None:
         """Note that an owner has answers of a day, once a process."""

@@ -7,6 +7,7 @@ import pytest
 from shared.chat_types import Passage, RequestContext, RetrievalMode
 from shared.parts import open_index
 from shared.retrieval import FileEntry, PassageIndex, SearchQuery
+from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.live.search import index_of_its_own, settle
@@ -54,7 +55,7 @@ class TestLiveSearchIndex(PassageIndexContract):
 
     @pytest.fixture
     async def held(self, settings: Settings) -> AsyncGenerator[Held]:
-        retriever = AzureSearchRetriever.from_settings(settings, None, None)
+        retriever = AzureSearchRetriever(SearchConnection.from_settings(settings), settings, None, None)
 
         async def read() -> dict[str, Passage]:
             await settle()

@@ -8,6 +8,7 @@ import pytest_asyncio
 from shared.chat_types import RetrievalMode
 from shared.parts import open_index
 from shared.retrieval import FileEntry, Retriever
+from shared.retrieval.azure_search.connection import SearchConnection
 from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.live.search import index_of_its_own, settle
@@ -31,7 +32,7 @@ async def filled() -> AsyncGenerator[Settings]:
 
 @pytest.fixture
 async def retriever(filled: Settings) -> AsyncGenerator[Retriever]:
-    retriever = AzureSearchRetriever.from_settings(filled, HashedEmbedder(), None)
+    retriever = AzureSearchRetriever(SearchConnection.from_settings(filled), filled, HashedEmbedder(), None)
     yield retriever
     await retriever.aclose()
 

@@ -52,6 +52,7 @@ class TextAnalyser:
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._client = AIClient(endpoint, key, **options)
+        self.aclose = self._client.aclose
 
     async def severities(self, text: str, *, deadline: float, invocation_id: str) -> dict[str, int]:
         """Analyse a text, and return the severity of each category, 0 to 7.
@@ -115,10 +116,6 @@ class TextAnalyser:
                     raise
 
         await _SERVICE.ask(analyse_nothing, deadline=asyncio.get_running_loop().time() + seconds)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
 
     async def _analyse(self, text: str) -> bytes:
         asked: dict[str, Json] = {"text": text, "categories": [*_CATEGORIES], "outputType": "EightSeverityLevels"}

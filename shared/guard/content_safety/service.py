@@ -38,7 +38,10 @@ class ContentSafety:
         self._policy = policy
         self._timeout = timeout
         self._analyser = Late(lambda: _make_analyser(self._endpoint, self._key))
-        self._health = CachedHealth(self._ask_health)
+        self.analyser = self._analyser.get
+        """Returns the client; makes it at the first call. A thread imports the SDK, since that takes long."""
+        self.check = CachedHealth(self._ask_health).latest
+        """Checks whether the service answers and accepts our credentials."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "ContentSafety":
@@ -59,10 +62,6 @@ class ContentSafety:
         finally:
             await session.aclose()
 
-    async def check(self) -> PartHealth:
-        """Health: whether the service answers and accepts our credentials; asked at most every 30 seconds."""
-        return await self._health.latest()
-
     async def aclose(self) -> None:
         """Close the connections; a later session would open new ones."""
         analyser, self._analyser.made = self._analyser.made, None
@@ -77,10 +76,6 @@ class ContentSafety:
         except SwitchboardError as error:
             return PartHealth("content-safety", ok=False, detail=error.message, facts=facts)
         return PartHealth("content-safety", ok=True, detail=f"Azure AI Content Safety at {host}", facts=facts)
-
-    async def analyser(self) -> "TextAnalyser":
-        """Return the client; make it at the first call. A thread imports the SDK, since that takes long."""
-        return await self._analyser.get()
 
 
 def _make_analyser(endpoint: str, key: SecretStr | None) -> "TextAnalyser":

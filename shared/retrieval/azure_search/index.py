@@ -60,6 +60,7 @@ class AzureSearchIndex:
         settling: float = _REFRESH_SECONDS,
     ) -> None:
         self._connection = connection
+        self.aclose = connection.aclose
         self._plan = plan
         self._fields = plan.fields
         self._bounds = bounds or Bounds()
@@ -120,10 +121,6 @@ class AzureSearchIndex:
         if await self._get_existing() is not None:
             await self._wait_until_visible(sourcefile)
             await self._remove_except(set(), sourcefile)
-
-    async def aclose(self) -> None:
-        """Close the connections to the service."""
-        await self._connection.aclose()
 
     async def _replace(self, sourcefile: str, fingerprint: str, documents: Sequence[Document]) -> None:
         await self._wait_until_visible(sourcefile)

@@ -41,7 +41,9 @@ class IndexReader:
         self._connection = connection
         self._select: list[str] | None = None
         self._select_of_extent: list[str] | None = None
-        self._health = CachedHealth(self._ask_health)
+        self.aclose = connection.aclose
+        self.check = CachedHealth(self._ask_health).latest
+        """Checks that the index can be searched and is not empty."""
 
     async def find(self, arguments: Mapping[str, Any], deadline: float) -> list[Passage]:
         """Search, and return the passages in the order of the service. A missing text becomes an empty one.
@@ -105,14 +107,6 @@ class IndexReader:
             return ()
         found = await self.find({"filter": where, "top": MOST_READ}, context.deadline)
         return whole(sorted(found, key=_place), document)
-
-    async def check(self) -> PartHealth:
-        """Check that the index can be searched and is not empty, at most every 30 seconds."""
-        return await self._health.latest()
-
-    async def aclose(self) -> None:
-        """Close the connections to the service."""
-        await self._connection.aclose()
 
     async def _exists(self, where: str | None, deadline: float) -> bool:
         return bool(await self._search({"filter": where, "top": 1, "select": [self.fields.id]}, deadline))

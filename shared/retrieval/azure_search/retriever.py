@@ -71,44 +71,6 @@ class ChosenFields(msgspec.Struct, frozen=True):
         return await all_answers(query(*one) for one in self.embedders.values())
 
 
-class VectorFields:
-    """The vector fields of an index that can be searched: with vectors of the app, or by the index's vectorizer.
-
-    Args:
-        fields: Names of the index's fields.
-        embedder: Makes vectors of questions for the field of texts; None: the app makes none.
-        image_embedder: Makes vectors of questions in the space of the images' vectors; None: images are not searched.
-        vectorizer: Whether the service makes the vectors of questions for the field of texts.
-    """
-
-    def __init__(
-        self, fields: IndexFields, embedder: Embedder | None, image_embedder: Embedder | None, *, vectorizer: bool
-    ) -> None:
-        self._embedders: dict[str, tuple[str, Embedder | None]] = {}
-        if vectorizer or embedder:
-            self._embedders["embedding"] = fields.embedding, None if vectorizer else embedder
-        if image_embedder:
-            self._embedders["imageEmbedding"] = fields.image_embedding, image_embedder
-
-    def chosen(self, asked: Iterable[str]) -> ChosenFields:
-        """Choose the fields to search.
-
-        Args:
-            asked: Values of a request's `vector_fields`; empty: all fields that can be searched.
-
-        Raises:
-            BadRequest: a value is unknown.
-        """
-        wanted: dict[str, None] = {}
-        for name in asked:
-            if name not in _FIELDS_BY_NAME:
-                raise BadRequest(f"vector_fields: should be one or more of {', '.join(_FIELDS_BY_NAME)}.")
-            wanted |= dict.fromkeys(_FIELDS_BY_NAME[name])
-        chosen = {name: one for name, one in self._embedders.items() if name in (wanted or self._embedders)}
-        missing = [_HOW_TO_ENABLE[name] for name in wanted or ["embedding"] if name not in chosen]
-        return ChosenFields(chosen, " ".join(missing))
-
-
 _LONGEST_TEXT = 1_000
 """Characters of a question that are searched for. The service accepts 1,024 words; one character can be a word."""
 _NEAREST = 50
@@ -135,29 +97,27 @@ class AzureSearchRetriever(IndexReader):
 
     Args:
         connection: Connection to the service and its index; closed by `aclose`.
-        fields: Names of the index's fields.
-        vectors: The vector fields that can be searched.
+        settings: Name the fields of the index, and say whether the service makes the vectors of questions for texts.
+        embedder: Makes these vectors else; the caller closes it. None: the app makes none.
+        image_embedder: Makes vectors of questions in the space of the images' vectors; the caller closes it. None:
+            images are not searched.
     """
 
-    def __init__(self, connection: SearchConnection, fields: IndexFields, vectors: VectorFields) -> None:
-        super().__init__(connection, fields)
-        self._vectors = vectors
-
-    @classmethod
-    def from_settings(
-        cls, settings: Settings, embedder: Embedder | None, image_embedder: Embedder | None
-    ) -> "AzureSearchRetriever":
-        """Make a retriever for the index that the settings name.
-
-        Args:
-            settings: The settings, which were checked to be complete.
-            embedder: Makes vectors of questions; the caller closes it. None: the app makes none.
-            image_embedder: Makes vectors of questions in the space of the images' vectors; the caller closes it.
-        """
-        fields = IndexFields.called(settings.azure_search_fields)
-        vectors = VectorFields(fields, embedder, image_embedder, vectorizer=settings.embeddings == "index")
-        connection = SearchConnection.from_settings(settings)
-        return cls(connection, fields, vectors)
+    def __init__(
+        self,
+        connection: SearchConnection,
+        settings: Settings,
+        embedder: Embedder | None,
+        image_embedder: Embedder | None,
+    ) -> None:
+        super().__init__(connection, IndexFields.called(settings.azure_search_fields))
+        self._embedders: dict[str, tuple[str, Embedder | None]] = {}
+        """Of each vector field that can be searched, as `ChosenFields` has it."""
+        if embedder or settings.embeddings == "index":
+            by_app = None if settings.embeddings == "index" else embedder
+            self._embedders["embedding"] = self.fields.embedding, by_app
+        if image_embedder:
+            self._embedders["imageEmbedding"] = self.fields.image_embedding, image_embedder
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
         """See `Retriever.search`."""
@@ -172,9 +132,9 @@ class AzureSearchRetriever(IndexReader):
     def _plan(self, query: SearchQuery) -> _Plan:
         if query.mode is RetrievalMode.TEXT:
             return _Plan(RetrievalMode.TEXT)
-        chosen = self._vectors.chosen(query.vector_fields)
+        chosen = self._chosen(query.vector_fields)
         if query.mode is RetrievalMode.VECTORS and query.any_vector_field and not chosen.embedders:
-            chosen = replace(self._vectors.chosen(()), missing=chosen.missing)
+            chosen = replace(self._chosen(()), missing=chosen.missing)
         if chosen.embedders:
             note = f"Not all of the vector fields were searched. {chosen.missing}" if chosen.missing else None
             return _Plan(query.mode or RetrievalMode.HYBRID, chosen, note)
@@ -182,6 +142,20 @@ class AzureSearchRetriever(IndexReader):
             raise BadRequest(f"{chosen.missing} Or ask for retrieval_mode `text`.")
         asked = query.mode or query.vector_fields
         return _Plan(RetrievalMode.TEXT, note=f"Searched by text only. {chosen.missing}" if asked else None)
+
+    def _chosen(self, asked: Iterable[str]) -> ChosenFields:
+        """Choose the vector fields to search: those of these values of `vector_fields`, or all that can be.
+
+        Raises BadRequest for an unknown value.
+        """
+        wanted: dict[str, None] = {}
+        for name in asked:
+            if name not in _FIELDS_BY_NAME:
+                raise BadRequest(f"vector_fields: should be one or more of {', '.join(_FIELDS_BY_NAME)}.")
+            wanted |= dict.fromkeys(_FIELDS_BY_NAME[name])
+        chosen = {name: one for name, one in self._embedders.items() if name in (wanted or self._embedders)}
+        missing = [_HOW_TO_ENABLE[name] for name in wanted or ["embedding"] if name not in chosen]
+        return ChosenFields(chosen, " ".join(missing))
 
     async def _vectors_of(self, query: SearchQuery, fields: ChosenFields, deadline: float) -> Sequence[VectorQuery]:
         try:

@@ -12,7 +12,6 @@ from pydantic import SecretStr
 
 from shared.errors import BadRequest
 from shared.outbound.azure_service.ai_service import AIClient, AIService
-from shared.settings import Settings
 
 DIMENSIONS = 1024
 """Numbers in a vector."""
@@ -49,12 +48,8 @@ class VisionEmbedder:
 
     def __init__(self, endpoint: str, key: SecretStr | None, **options: Any) -> None:  # noqa: ANN401 (the SDK's own)
         self._client = AIClient(endpoint, key, **options)
+        self.aclose = self._client.aclose
         self._slots = asyncio.Semaphore(_CONCURRENT_REQUESTS)
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "VisionEmbedder":
-        """Make an embedder for the resource that the settings name. They were checked to be complete."""
-        return cls(settings.azure_vision_endpoint or "", settings.azure_vision_api_key)
 
     @property
     def model(self) -> str:
@@ -75,10 +70,6 @@ class VisionEmbedder:
             return await self._vector("vectorizeImage", image, "application/octet-stream")
         except BadRequest:
             return None
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
 
     async def _embed_text(self, text: str) -> list[float]:
         words = " ".join(text.split()[:MOST_WORDS])

@@ -51,6 +51,8 @@ class OpenAIEmbedder:
 
     def __init__(self, service: OpenAIService, model: ServedModel) -> None:
         self._service = service
+        self.aclose = service.aclose
+        """Closes the service, even if a chat model shares it."""
         self._model = model
         name = model.name.lower().replace("_", "-")
         prefixes = (found for pattern, found in _PREFIXES if pattern.search(name))
@@ -68,10 +70,6 @@ class OpenAIEmbedder:
         for batch in batched((prefix + text for text in texts), _BATCH, strict=False):
             vectors += await self._embed_batch(batch)
         return vectors
-
-    async def aclose(self) -> None:
-        """Close the service, even if a chat model shares it."""
-        await self._service.aclose()
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         # Services refuse an empty text. A space stands in for it: neither has a meaning.

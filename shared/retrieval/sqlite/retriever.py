@@ -54,6 +54,7 @@ class SqliteRetriever:
 
     def __init__(self, path: Path, embedder: Embedder | None) -> None:
         self._readers = SqliteReaders(path)
+        self.aclose = self._readers.aclose
         self._embedder = embedder
 
     async def search(self, query: SearchQuery, context: RequestContext) -> SearchResult:
@@ -98,10 +99,6 @@ class SqliteRetriever:
             return PartHealth("embedded", True, _DETAIL + ("" if self._embedder else _HELPS), facts)
         except SwitchboardError as exc:
             return PartHealth("embedded", False, exc.message)
-
-    async def aclose(self) -> None:
-        """Close the connections to the index."""
-        await self._readers.aclose()
 
     async def _search(self, query: SearchQuery) -> SearchResult:
         mode = query.mode or (RetrievalMode.HYBRID if self._embedder else RetrievalMode.TEXT)

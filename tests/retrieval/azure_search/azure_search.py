@@ -7,8 +7,7 @@ from shared.chat_types import Json, Passage
 from shared.outbound.asking import RetryPolicy
 from shared.retrieval import Embedder
 from shared.retrieval.azure_search.connection import SearchConnection
-from shared.retrieval.azure_search.fields import IndexFields
-from shared.retrieval.azure_search.retriever import AzureSearchRetriever, VectorFields
+from shared.retrieval.azure_search.retriever import AzureSearchRetriever
 from shared.settings import Settings
 from tests.retrieval.retriever_contract import LIBRARY
 from tests.stand_ins.ai_search import AISearchStandIn
@@ -68,12 +67,8 @@ async def searching(
 ) -> AsyncGenerator[AzureSearchRetriever]:
     """A retriever over the service, under more settings."""
     settings = Settings.read(service.settings | more)
-    fields = IndexFields.called(settings.azure_search_fields)
-    retriever = AzureSearchRetriever(
-        SearchConnection.from_settings(settings, RetryPolicy(first_backoff=0.01)),
-        fields,
-        VectorFields(fields, embedder, image_embedder, vectorizer=settings.embeddings == "index"),
-    )
+    connection = SearchConnection.from_settings(settings, RetryPolicy(first_backoff=0.01))
+    retriever = AzureSearchRetriever(connection, settings, embedder, image_embedder)
     try:
         yield retriever
     finally:
