@@ -17,7 +17,7 @@ from shared.audit import Audit
 from shared.budgets import Limits
 from shared.budgets.ledger import Ledger
 from shared.chat_models import ChatModel
-from shared.documents import DocumentStore, LateDocuments
+from shared.documents import DocumentStore
 from shared.errors import NotConfigured
 from shared.guard import SafetyService
 from shared.history import HistoryStore, NoHistory
@@ -27,6 +27,7 @@ from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval import Embedder, PassageIndex, Retriever
 from shared.retrieval.filtered import OwnDocuments
 from shared.runtime.features import absent, require
+from shared.runtime.late_imports import Late
 from shared.service import Service
 from shared.settings import Settings
 from shared.tools import ToolSource
@@ -116,8 +117,8 @@ def build_service(settings: Settings) -> Service:
         agents and agents.for_chat(settings.chat_agent),
         _safety(settings),
         _identity(settings),
-        LateDocuments(lambda: _documents(settings)),
-        LateDocuments(lambda: _pages(settings)),
+        Late(lambda: _documents(settings)),
+        Late(lambda: _pages(settings)),
         sandbox_for_uploads(),
         ledger=_ledger(settings),
         tool_servers=_tool_servers(agents, settings, tokens),

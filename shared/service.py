@@ -19,7 +19,7 @@ from shared.history import HistoryStore
 from shared.identity import CallerTokens, Identity
 from shared.retrieval import Retriever
 from shared.runtime.features import absent, lack_of
-from shared.runtime.late_imports import run_import
+from shared.runtime.late_imports import Late, run_import
 from shared.settings import Settings
 from shared.telemetry import Tracing
 from shared.tools import ToolSource
@@ -55,9 +55,9 @@ class Service(msgspec.Struct, frozen=True):
     """Checks texts; None if no safety service is configured."""
     identity: Identity
     """Identifies the caller."""
-    documents: DocumentReader
+    documents: Late[DocumentReader]
     """Documents that answers cite."""
-    pages: DocumentReader
+    pages: Late[DocumentReader]
     """Images of the documents' pages."""
     sandbox: "Sandbox"
     """Reads the files of requests."""
@@ -110,7 +110,7 @@ class Service(msgspec.Struct, frozen=True):
             "model": self.model.check(),
             "retrieval": self.retriever.check(),
             "history": self.history.check(),
-            "documents": self.documents.check(),
+            "documents": self._check_documents(),
             "safety": self._check_safety(),
             "identity": self._check_identity(),
         }
@@ -130,6 +130,9 @@ class Service(msgspec.Struct, frozen=True):
         for module in _late_modules(self.settings):
             await run_import(import_module, module)
         await run_import(self.read_agents)
+
+    async def _check_documents(self) -> PartHealth:
+        return await (await self.documents.get()).check()
 
     async def _check_identity(self) -> PartHealth:
         health = await self.identity.check()

@@ -19,6 +19,7 @@ from shared.core.sources import source_text
 from shared.documents import DocumentReader, StoredDocument, media_types, own, page_image
 from shared.errors import SwitchboardError, Unavailable
 from shared.events import DataPoint, SourceImage, Thought
+from shared.runtime.late_imports import Late
 
 _log = logging.getLogger("switchboard.images")
 
@@ -99,7 +100,7 @@ class SourceImages:
         refused: A sentence that says why the model gets no images; None if it takes them.
     """
 
-    def __init__(self, pages: DocumentReader, documents: DocumentReader, refused: str | None) -> None:
+    def __init__(self, pages: Late[DocumentReader], documents: Late[DocumentReader], refused: str | None) -> None:
         self._pages = pages
         self._documents = documents
         self._refused = refused
@@ -137,7 +138,7 @@ class SourceImages:
         return (self._documents, name) if PurePosixPath(name).suffix.lower() in _SUFFIXES else None
 
 
-type _Place = tuple[DocumentReader, str]
+type _Place = tuple[Late[DocumentReader], str]
 """A store, and the name of a document in it."""
 
 
@@ -187,7 +188,8 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 async def _find(shown_as: str, place: _Place, access: Access | None) -> _Found | None:
-    store, name = place
+    late, name = place
+    store = await late.get()
     document = await store.find(own.stored_name(name, access))
     if document is None or (access and document.rights.forbid(access)):
         return None

@@ -6,7 +6,6 @@ Two implementations: `file_store` uses a folder in `DATA_DIR`, `blob_store` a co
 import hashlib
 import re
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from datetime import datetime
 from typing import Protocol
 
@@ -14,7 +13,6 @@ import msgspec
 
 from shared.chat_types import Access, PartHealth
 from shared.errors import AlreadyThere
-from shared.runtime.late_imports import Late
 
 MAX_NAME_LENGTH = 1024
 """Characters in the name of a document. Source: Azure Blob Storage, 'Naming and referencing containers, blobs'."""
@@ -211,44 +209,3 @@ def page_image(sourcefile: str, page: int) -> str:
 def md5_of(data: bytes) -> str:
     """MD5 in hex, which Blob Storage keeps for each blob. Takes a while for large files: call it in a thread."""
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-class LateDocuments:
-    """A `DocumentReader` over another one, which is opened when it is first needed: its SDK takes long to import.
-
-    Each method raises `NotConfigured` if it cannot be opened.
-
-    Args:
-        open_store: Imports and opens the other one; called again if it failed.
-    """
-
-    def __init__(self, open_store: Callable[[], DocumentReader]) -> None:
-        self._store = Late(open_store)
-
-    async def find(self, name: str) -> StoredDocument | None:
-        """Find a document; see `DocumentReader.find`."""
-        return await (await self._store.get()).find(name)
-
-    async def read(self, document: StoredDocument, start: int = 0, length: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield the bytes of a document; see `DocumentReader.read`."""
-        async with aclosing((await self._store.get()).read(document, start, length)) as pieces:
-            async for piece in pieces:
-                yield piece
-
-    async def find_all(
-        self, after: str = "", wanted: Callable[[str], bool] | None = None
-    ) -> AsyncGenerator[StoredDocument]:
-        """List the documents; see `DocumentReader.find_all`."""
-        async with aclosing((await self._store.get()).find_all(after, wanted)) as documents:
-            async for document in documents:
-                yield document
-
-    async def names(self, prefix: str = "") -> AsyncGenerator[str]:
-        """List the names that begin with a text; see `DocumentReader.names`."""
-        async with aclosing((await self._store.get()).names(prefix)) as names:
-            async for name in names:
-                yield name
-
-    async def check(self) -> PartHealth:
-        """Check whether documents can be read now."""
-        return await (await self._store.get()).check()

@@ -12,6 +12,7 @@ from shared.documents.own import PEOPLE
 from shared.errors import SwitchboardError
 from shared.ingestion.changes import delete
 from shared.ingestion.document import Target
+from shared.runtime.late_imports import Late
 
 _log = logging.getLogger("switchboard.documents")
 
@@ -43,13 +44,15 @@ async def delete_from_now_on(
         await next_time()
 
 
-async def delete_documents(store: DocumentReader, target: Callable[[], Awaitable[Target]], before: datetime) -> None:
+async def delete_documents(
+    documents: Late[DocumentReader], target: Callable[[], Awaitable[Target]], before: datetime
+) -> None:
     """Delete the documents that people have added before a time. What came in their place meanwhile stays.
 
     A document that cannot be deleted now is left for the next time.
 
     Args:
-        store: Where the documents are.
+        documents: Where they are.
         target: Opens what they are deleted from, if there are such documents.
         before: The time.
 
@@ -57,6 +60,7 @@ async def delete_documents(store: DocumentReader, target: Callable[[], Awaitable
         SwitchboardError: the documents cannot be listed now, or nothing can be deleted.
     """
     old: list[StoredDocument] = []
+    store = await documents.get()
     async with aclosing(store.find_all(PEOPLE)) as found:
         async for document in found:
             if not document.name.startswith(PEOPLE):

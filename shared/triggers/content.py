@@ -41,7 +41,8 @@ async def get_content(call: Call) -> Response:
     request, service = call.request, call.service
     path = request.path_params.get("path") or ""  # an empty catch-all is not in path_params
     access = access_with_own(call.caller, call.settings)
-    document = await find_document(service.documents, path, access, service.retriever.may_see)
+    store = await service.documents.get()
+    document = await find_document(store, path, access, service.retriever.may_see)
     headers = content_headers(document)
     if service.settings.auth_mode != "none" or service.settings.website_auth_enabled:
         headers["cache-control"] = "private, no-cache"  # another user of the same cache may not be allowed to see it
@@ -59,13 +60,13 @@ async def get_content(call: Call) -> Response:
     # The charset of a text is detected from its first bytes. They are read once if the response contains them anyway.
     has_start = request.method != "HEAD" and not part.start and part.length >= min(document.size, CHARSET_BYTES)
     if not has_start:
-        headers["content-type"] = await content_type(service.documents, document, None)
+        headers["content-type"] = await content_type(store, document, None)
     if request.method == "HEAD":
         return Response(headers=headers)
-    pieces = service.documents.read(document, part.start, part.length)
+    pieces = store.read(document, part.start, part.length)
     first = await anext(pieces, b"")  # read before the status is sent, so that a failure gets its own status
     if has_start:
-        headers["content-type"] = await content_type(service.documents, document, first)
+        headers["content-type"] = await content_type(store, document, first)
     return _DocumentResponse(first, pieces, status, headers)
 
 

@@ -56,7 +56,7 @@ async def handle_events(message: bytes) -> None:
 
 async def finish_changes() -> None:
     """Finish the uploads and deletions that an earlier process has left, where only this app writes documents."""
-    store = (await app.get_service()).documents
+    store = await (await app.get_service()).documents.get()
     if app.get_settings().has_container or not [name async for name in store.names(PENDING)]:
         return
     from shared.ingestion.ingest import finish_all

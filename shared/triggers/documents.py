@@ -38,8 +38,9 @@ async def list_documents(call: Call) -> Response:
     if max(len(search), len(after)) > MAX_NAME_LENGTH:
         raise BadRequest(f"search, after: should have at most {MAX_NAME_LENGTH:,} characters.")
     access = access_of(call.caller, settings)
+    store = await service.documents.get()
     found = await listing.list_documents(
-        service.documents,
+        store,
         access,
         service.retriever.extent,
         search=search,
@@ -52,7 +53,7 @@ async def list_documents(call: Call) -> Response:
     is_operator = is_among(call.caller, callers_named(settings.operators))
     failures: list[Failure] = []
     if not after and (may_write or is_operator):
-        failures = await failures_in("", service.documents, None if is_operator else access, search)
+        failures = await failures_in("", store, None if is_operator else access, search)
     failed: list[Json] = [failure_json(one) for one in failures]
     may = {"may_write": may_write, "why_no_own": why_not_offered(settings)}
     next_page = {"search": search, "after": page[-1].document.name, "limit": limit} if len(found) > limit else {}
@@ -73,14 +74,14 @@ async def put_document(call: Call) -> Response:
     if overwrite not in ("true", "false"):
         raise BadRequest("overwrite: should be true or false.")
     if name.startswith(MINE):
-        owner = Owner.of(call.service, call.caller)
+        owner = await Owner.of(call.service, call.caller)
         body = await call.read(BytesReader)
         added = await begin_upload(owner, name, body.files[0].data, call.held, overwrite=overwrite == "true")
         return await added.response(call.request)
     access = _access_of_writer(call)
     target = await app.get_target()
     check_name(name, target)
-    replaces = await call.service.documents.find(name)
+    replaces = await (await call.service.documents.get()).find(name)
     if replaces and overwrite == "false":
         raise conflict(None)
     await _require_seen(name, replaces, access, call.service)
@@ -99,14 +100,15 @@ async def delete_document(call: Call) -> Response:
 
     name, service = _name(call), call.service
     if f"{name}/".startswith(MINE):
-        owner = Owner.of(service, call.caller)
+        owner = await Owner.of(service, call.caller)
         await (delete_all(owner) if name == MINE.rstrip("/") else delete_own(owner, name))
         return Response(status_code=204)
     access = _access_of_writer(call)
     if is_hidden(name):
         raise NotFound("There is no such document.")
-    document = await service.documents.find(name) if is_name(name) else None
-    known = document or await service.documents.find(note_of(name))
+    store = await service.documents.get()
+    document = await store.find(name) if is_name(name) else None
+    known = document or await store.find(note_of(name))
     with suppress(NotAllowed):  # the answer does not tell that there is one
         await _require_seen(name, known, access, service)
         if known or await service.retriever.extent(name, access):

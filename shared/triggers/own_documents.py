@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Caller, Json
-from shared.documents import Rights, StoredDocument, conflict, is_name
+from shared.documents import DocumentReader, Rights, StoredDocument, conflict, is_name
 from shared.documents.failures import FAILED, failures_in, note_of
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.own import MINE, folder_of, shown_name
@@ -70,9 +70,11 @@ class Owner(msgspec.Struct, frozen=True):
     """The caller."""
     folder: str
     """The caller's folder."""
+    store: DocumentReader
+    """Where all documents are."""
 
     @classmethod
-    def of(cls, service: Service, caller: Caller) -> "Owner":
+    async def of(cls, service: Service, caller: Caller) -> "Owner":
         """Make the owner of a caller.
 
         Raises:
@@ -83,20 +85,20 @@ class Owner(msgspec.Struct, frozen=True):
             raise NotFound(reason)
         if not (folder := folder_of(caller)):
             raise NotSignedIn("Sign in: documents of your own need a name to belong to.")
-        return cls(service, caller, folder)
+        return cls(service, caller, folder, await service.documents.get())
 
     def names(self) -> AsyncGenerator[str]:
         """Yield the names of all documents, in any order."""
-        names = self.service.documents.names(self.folder)
+        names = self.store.names(self.folder)
         return (name async for name in names if not name.startswith(self.folder + FAILED))
 
     async def listed(self) -> list[Listed]:
         """Return all documents, with what the index has of each."""
-        store, limit = self.service.documents, self.service.settings.limit_caller_documents
-        names = sorted([name async for name in self.names()])[: 2 * limit]
+        most = 2 * self.service.settings.limit_caller_documents
+        names = sorted([name async for name in self.names()])[:most]
         listed: list[Listed] = []
         for some in batched(names, _ASKED_TOGETHER, strict=False):
-            found = [one for one in await asyncio.gather(*map(store.find, some)) if one]
+            found = [one for one in await asyncio.gather(*map(self.store.find, some)) if one]
             extents = await asyncio.gather(*(self.service.retriever.extent(one.name, None) for one in found))
             listed += map(Listed, found, extents)
         return listed
@@ -108,7 +110,7 @@ class Owner(msgspec.Struct, frozen=True):
             AlreadyThere: there is one, and it is not to be replaced.
             TooLarge: there would be too many, or too much.
         """
-        document = await self.service.documents.find(name)
+        document = await self.store.find(name)
         if document and not overwrite:
             raise conflict(None)
         used = _used([one for one in await self.listed() if one.document.name != name])
@@ -146,7 +148,7 @@ async def list_own_documents(call: Call) -> Response:
     The documents that only the caller sees, which PUT and DELETE know by names that begin with mine/. 404 says why
     nobody can have some.
     """
-    owner = Owner.of(call.service, call.caller)
+    owner = await Owner.of(call.service, call.caller)
     listed, settings = await owner.listed(), owner.service.settings
     documents: list[Json] = [
         {**listed_json(one), "name": shown_name(one.document.name, owner.folder)} for one in listed
@@ -155,7 +157,7 @@ async def list_own_documents(call: Call) -> Response:
     limits: Json = {**_limits(settings)}
     failed: list[Json] = [
         {**failure_json(one), "name": shown_name(one.name, owner.folder)}
-        for one in await failures_in(owner.folder, call.service.documents, None)
+        for one in await failures_in(owner.folder, owner.store, None)
     ]
     days = settings.user_uploads_days or None
     return json_response({"documents": documents, "failed": failed, "used": used, "limits": limits, "kept_days": days})
@@ -203,8 +205,8 @@ async def delete_own(owner: Owner, shown: str) -> None:
         AlreadyThere: it was replaced meanwhile.
     """
     name = owner.folder + shown.removeprefix(MINE)
-    document = await owner.service.documents.find(name) if is_name(name) else None
-    known = document or await owner.service.documents.find(note_of(name))
+    document = await owner.store.find(name) if is_name(name) else None
+    known = document or await owner.store.find(note_of(name))
     if known is None and not await owner.service.retriever.extent(name, None):
         raise NotFound("There is no such document.")
     await _delete(name, document, await app.get_target())
@@ -213,8 +215,8 @@ async def delete_own(owner: Owner, shown: str) -> None:
 async def delete_all(owner: Owner) -> None:
     """Delete all of somebody's own documents."""
     target = await app.get_target()
-    for name in [name async for name in owner.service.documents.names(owner.folder)]:
-        await _delete(name, await owner.service.documents.find(name), target)
+    for name in [name async for name in owner.store.names(owner.folder)]:
+        await _delete(name, await owner.store.find(name), target)
 
 
 async def _delete(name: str, document: StoredDocument | None, target: "Target") -> None:
@@ -230,7 +232,7 @@ async def demo_upload(call: Call) -> Response:
 
     A form with one file, in a part named 'file'. It replaces one of the same name.
     """
-    owner = Owner.of(call.service, call.caller)
+    owner = await Owner.of(call.service, call.caller)
     body = await call.read(partial(file_form_reader, call.request.headers.get("content-type", "")))
     file = body.files[0]
     name = normalize("NFC", re.split(r"[/\\]", file.filename)[-1].strip())
@@ -245,7 +247,7 @@ async def demo_list_uploaded(call: Call) -> Response:
 
     By name.
     """
-    owner = Owner.of(call.service, call.caller)
+    owner = await Owner.of(call.service, call.caller)
     names = [name async for name in owner.names()]
     return json_response([name.removeprefix(owner.folder) for name in sorted(names)])
 
@@ -256,7 +258,7 @@ async def demo_delete_uploaded(call: Call) -> Response:
 
     Deletes it from the index and from the store.
     """
-    owner = Owner.of(call.service, call.caller)
+    owner = await Owner.of(call.service, call.caller)
     body = await call.read(partial(JsonReader, _LONGEST_NAME_BODY, '{"filename": "plan.pdf"}'))
     name = body.json.get("filename")
     if not isinstance(name, str) or not name:

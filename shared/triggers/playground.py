@@ -122,7 +122,7 @@ async def get_playground_begin(call: Call) -> Response:
     context = RequestContext(call.invocation_id, deadline, call.caller, access_of(call.caller, settings))
     try:
         async with asyncio.timeout_at(context.deadline):
-            topics = await topics_of(service.documents, service.retriever, context)
+            topics = await topics_of(await service.documents.get(), service.retriever, context)
             facts = (await service.retriever.check()).facts
     except TimeoutError as exc:
         raise TooSlow("The documents took too long to read. Try again.") from exc

@@ -18,6 +18,7 @@ from shared.reading.readers import READERS
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.runtime.late_imports import Late
 from tests.chat_models.model_contract import CONTEXT
 from tests.ingestion.split_here import split
 from tests.reading.sources import read_pages
@@ -74,7 +75,7 @@ async def answered(samples: SqliteRetriever, *conversation: str) -> str:
     roles = (Role.USER, Role.ASSISTANT)
     request = ChatRequest(tuple(Message(roles[number % 2], text) for number, text in enumerate(conversation)))
     documents = FileStore(SAMPLES)
-    images = SourceImages(documents, documents, "The model sees no images.")
+    images = SourceImages(Late(lambda: documents), Late(lambda: documents), "The model sees no images.")
     events = run_turn(request, CONTEXT, ExtractiveModel(), samples, images)
     return "".join([event.text async for event in events if isinstance(event, TextDelta)])
 

@@ -21,6 +21,7 @@ from shared.events import TextDelta
 from shared.retrieval import FileEntry
 from shared.retrieval.sqlite.index import SqliteIndex
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.runtime.late_imports import Late
 from shared.words.stop_words import language_of
 from tests.chat_models.model_contract import CONTEXT, answer
 
@@ -229,7 +230,7 @@ async def answered(index: SqliteRetriever, question: str, language: str | None =
     """The answer of a whole turn: search, rarities of the index, model."""
     request = ChatRequest((Message(Role.USER, question),), Overrides(language=language))
     documents = FileStore(Path())
-    images = SourceImages(documents, documents, "The model sees no images.")
+    images = SourceImages(Late(lambda: documents), Late(lambda: documents), "The model sees no images.")
     events = run_turn(request, CONTEXT, ExtractiveModel(), index, images)
     return "".join([event.text async for event in events if isinstance(event, TextDelta)])
 

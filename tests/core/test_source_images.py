@@ -16,6 +16,7 @@ from shared.documents.blob_store import BlobStore
 from shared.documents.file_store import FileStore
 from shared.errors import Unavailable
 from shared.events import DataPoint
+from shared.runtime.late_imports import Late
 from tests.stand_ins.azurite import Azurite
 
 JPEG = b"\xff\xd8\xff\xe0 a page"
@@ -50,7 +51,9 @@ class Stores:
         context = RequestContext("id-1", asyncio.get_running_loop().time() + seconds)
         asked = Message(Role.USER, "What?", images=(ImagePart("image/png", PNG),) * sent)
         request = ChatRequest((asked,), Overrides(use_gpt4v=True, gpt4v_input=wanted))
-        return await SourceImages(self.pages, self.documents, refused).shown(request, passages, context)
+        return await SourceImages(Late(lambda: self.pages), Late(lambda: self.documents), refused).shown(
+            request, passages, context
+        )
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ async def test_of_a_page_whose_new_version_names_others_there_is_no_image(azurit
     sources = [page(1, file=name) for name in ("ada.pdf", "all.pdf", "ben.pdf")]
     for access, expected in ((Access("ada"), ["ada", "all"]), (None, ["ada", "all", "ben"])):
         context = RequestContext("id-1", deadline, access=access)
-        shown = await SourceImages(store, store, None).shown(request, sources, context)
+        shown = await SourceImages(Late(lambda: store), Late(lambda: store), None).shown(request, sources, context)
         assert names(shown) == [f"{name}.pdf#page=1" for name in expected]
     await store.aclose()
 
@@ -140,7 +143,9 @@ async def test_a_request_that_wants_neither_text_nor_images_gets_no_source_and_i
     context = RequestContext("id-1", asyncio.get_running_loop().time() + 30)
     overrides = Overrides(send_text_sources=False, send_image_sources=False)
     request = ChatRequest((Message(Role.USER, "What?"),), overrides)
-    shown = await SourceImages(stores.pages, stores.documents, None).shown(request, [page(1)], context)
+    shown = await SourceImages(Late(lambda: stores.pages), Late(lambda: stores.documents), None).shown(
+        request, [page(1)], context
+    )
     assert (shown.images, shown.as_asked, shown.texts([page(1)])) == ((), True, ())
     assert "none of the sources" in str(note(shown))
 

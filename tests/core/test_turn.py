@@ -25,12 +25,13 @@ from shared.outbound.asking import RetryPolicy
 from shared.outbound.openai_service.connection import OpenAIConnection
 from shared.outbound.openai_service.service import OpenAIService
 from shared.retrieval.sqlite.retriever import SqliteRetriever
+from shared.runtime.late_imports import Late
 from shared.settings import Settings
 from tests.small_index import PASSAGES, small_index
 from tests.stand_ins.openai_service import OpenAIStandIn
 
 QUESTION = "What does the plan pay for dental care?"
-UNASKED = SourceImages(FileStore(Path()), FileStore(Path()), None)
+UNASKED = SourceImages(Late(lambda: FileStore(Path())), Late(lambda: FileStore(Path())), None)
 """Images that no request here asks for."""
 
 

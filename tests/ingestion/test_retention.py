@@ -18,6 +18,7 @@ from shared.documents.own import folder_of
 from shared.ingestion.changes import write
 from shared.ingestion.document import Target
 from shared.ingestion.retention import delete_documents, delete_from_now_on
+from shared.runtime.late_imports import Late
 from tests.ingestion.memory_index import Workplace
 
 OLD, OLDER, NEW = (f"{folder_of(Caller(key='ada'))}{name}.md" for name in ("old", "older", "new"))
@@ -43,7 +44,7 @@ async def target_of(place: Workplace) -> Target:
 async def test_what_a_person_added_before_a_time_is_deleted(place: Workplace) -> None:
     place.write("other.md", "Text.")
     await place.ingest()  # a folder's documents, of which these are none
-    await delete_documents(place.target().documents, partial(target_of, place), datetime.now(UTC) - KEPT)
+    await delete_documents(Late(lambda: place.target().documents), partial(target_of, place), datetime.now(UTC) - KEPT)
     assert place.copies() == set(place.index.files) == {NEW, "shared.md", "other.md"}
 
 
@@ -52,7 +53,7 @@ async def test_a_document_that_cannot_be_deleted_keeps_no_other(place: Workplace
     # Where the store would note the rights of the note that it is being deleted.
     pending = f"{PENDING}{hashlib.sha256(first.encode()).hexdigest()}"
     (place.content.parent / "content-rights" / f"{hashlib.sha256(pending.encode()).hexdigest()}.json").mkdir()
-    await delete_documents(place.target().documents, partial(target_of, place), datetime.now(UTC) - KEPT)
+    await delete_documents(Late(lambda: place.target().documents), partial(target_of, place), datetime.now(UTC) - KEPT)
     assert place.copies() == {first, NEW, "shared.md"}
 
 
@@ -70,7 +71,7 @@ async def test_a_fault_that_is_none_of_ours_ends_no_sweep_for_good(place: Workpl
         if len(left) == 2:
             raise asyncio.CancelledError
 
-    deletion = partial(delete_documents, place.target().documents, opened)
+    deletion = partial(delete_documents, Late(lambda: place.target().documents), opened)
     with pytest.raises(asyncio.CancelledError):
         await delete_from_now_on([(KEPT.days, deletion)], an_hour)
     assert left == [{OLD, OLDER, NEW, "shared.md"}, {NEW, "shared.md"}]

@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from shared.runtime.late_imports import run_import
+from shared.errors import NotConfigured
+from shared.runtime.late_imports import Late, run_import
 
 
 async def test_one_imports_after_the_other() -> None:
@@ -35,3 +36,30 @@ async def test_what_cannot_be_imported_keeps_nobody_from_importing() -> None:
     with pytest.raises(ImportError):
         await run_import(fail)
     assert await run_import(lambda: "done") == "done"
+
+
+async def test_what_is_late_is_made_when_it_is_first_needed_and_then_once() -> None:
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    late = Late(make)
+    assert made == []
+    assert [await late.get(), await late.get()] == [made[0], made[0]]
+
+
+async def test_what_cannot_be_made_now_is_tried_again() -> None:
+    stores: list[str] = []
+
+    def make() -> str:
+        if not stores:
+            raise NotConfigured("not yet")
+        return stores[0]
+
+    late = Late(make)
+    with pytest.raises(NotConfigured, match="not yet"):
+        await late.get()
+    stores.append("store")
+    assert await late.get() == "store"

@@ -17,6 +17,7 @@ from shared.documents.file_store import FileStore
 from shared.errors import RateLimited, TooSlow
 from shared.events import AgentMessage, ChatEvent, CompletionStarted, Finished, TextDelta, Thought
 from shared.history.sqlite_history import SqliteHistory
+from shared.runtime.late_imports import Late
 from tests.small_index import small_index
 from tests.telemetry.spans import Spans
 
@@ -130,7 +131,11 @@ async def test_a_search_without_vectors_is_degraded_and_a_note_on_anything_else_
     no_files = FileStore(tmp_path / "none")
     async with small_index(tmp_path) as retriever:
         events = run_turn(
-            request, context(), ExtractiveModel(), retriever, SourceImages(no_files, no_files, refused=None)
+            request,
+            context(),
+            ExtractiveModel(),
+            retriever,
+            SourceImages(Late(lambda: no_files), Late(lambda: no_files), refused=None),
         )
         async for _ in spans.tracing().turn(events, request, context(), "chat"):
             pass
