@@ -4,8 +4,10 @@ import asyncio
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Literal
+from types import CoroutineType
+from typing import Any, Concatenate, Literal
 
 import apsw
 import msgspec
@@ -126,6 +128,18 @@ class SqliteStore:
                 f"The {self._file.name} was written by another version of this app. Use that version, or move "
                 f"`{self._path.name}` out of DATA_DIR to start anew."
             )
+
+
+def in_file[Store: SqliteStore, **P, T](
+    work: Callable[Concatenate[Store, apsw.Connection, P], T],
+) -> Callable[Concatenate[Store, P], CoroutineType[Any, Any, T]]:
+    """Decorate the method of a store whose work is one transaction: `SqliteStore.run` gives it the file."""
+
+    @wraps(work)
+    async def run(store: Store, /, *args: P.args, **named: P.kwargs) -> T:
+        return await store.run(lambda db: work(store, db, *args, **named))
+
+    return run
 
 
 def enable_wal(db: apsw.Connection) -> None:
