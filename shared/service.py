@@ -135,8 +135,7 @@ class Service(msgspec.Struct, frozen=True):
         return await (await self.documents.get()).check()
 
     async def _check_identity(self) -> PartHealth:
-        health = await self.identity.check()
-        return replace(health, facts={"access_control": self.settings.access_control})
+        return replace(self.identity.health, facts={"access_control": self.settings.access_control})
 
     async def _check_shields(self, shields: "Shields") -> PartHealth:
         return replace(await shields.check(), needed=shields.enforced and self.settings.rai_on_error != "allow")

@@ -1,6 +1,6 @@
 """The whole answer, folded from the events of a turn, so that both ways to answer always have the same content."""
 
-from collections.abc import AsyncIterable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
 from copy import replace
 from typing import assert_never
 
@@ -38,6 +38,12 @@ class Answer(msgspec.Struct, frozen=True):
     """Calls of servers' tools that have ended, in order."""
     open_calls: tuple[events.OpenCall, ...] = ()
     """Calls that wait for a person's consent."""
+
+
+async def each(turn: Iterable[events.ChatEvent]) -> AsyncGenerator[events.ChatEvent]:
+    """Yield the events of a turn that has ended, as those of one that goes on come."""
+    for event in turn:
+        yield event
 
 
 async def fold(turn: AsyncIterable[events.ChatEvent], *, filter_ends: bool = False) -> Answer:  # noqa: C901 (one case an event)

@@ -20,10 +20,16 @@ _SHARED_HISTORY_WARNING = (
     "App Service Authentication is in front of the app, but AUTH_MODE is none: all users share one chat history. To "
     "give each user a history of their own, set AUTH_MODE to easy-auth; or set HISTORY_BACKEND to off."
 )
+_NOBODY = "Nobody signs in. Set AUTH_MODE to bearer, easy-auth or api-key so that callers have to."
 
 
 class Identity(Protocol):
     """Finds out who is calling."""
+
+    @property
+    def health(self) -> PartHealth:
+        """How callers sign in, and any problem with it."""
+        ...
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:
         """Return the caller of a request.
@@ -37,30 +43,21 @@ class Identity(Protocol):
         """
         ...
 
-    async def check(self) -> PartHealth:
-        """Report how callers sign in, and any problem with it."""
-        ...
-
 
 class NoIdentity:
     """`AUTH_MODE=none`: every caller is anonymous, whatever the headers are. Warns where that is a mistake."""
 
     def __init__(self, settings: Settings) -> None:
         shares = settings.website_auth_enabled and settings.history_backend != "off"
-        self._problem = _SHARED_HISTORY_WARNING if shares else None
-        if self._problem:
-            _log.warning(self._problem)
+        detail = _SHARED_HISTORY_WARNING if shares else _NOBODY
+        self.health = PartHealth("none", ok=not shares, detail=detail, needed=False)
+        """Whether this mode is probably a mistake. The app answers in any case."""
+        if shares:
+            _log.warning(detail)
 
     async def caller(self, headers: Mapping[str, str]) -> Caller:  # noqa: ARG002 (they are ignored)
         """Return a caller without a name."""
         return Caller()
-
-    async def check(self) -> PartHealth:
-        """Report whether this mode is probably a mistake. The app answers in any case."""
-        detail = self._problem or (
-            "Nobody signs in. Set AUTH_MODE to bearer, easy-auth or api-key so that callers have to."
-        )
-        return PartHealth("none", ok=self._problem is None, detail=detail, needed=False)
 
 
 def access_of(caller: Caller, settings: Settings, overrides: Overrides | None = None) -> Access | None:

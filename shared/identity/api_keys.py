@@ -26,6 +26,8 @@ class ApiKeys:
         callers: For each key its SHA-256, 32 bytes, and the caller who sends it.
     """
 
+    health = PartHealth("api-key", ok=True, detail="Callers have to send an API key.")
+
     def __init__(self, callers: Mapping[bytes, Caller]) -> None:
         self._callers = dict(callers)
 
@@ -47,10 +49,6 @@ class ApiKeys:
         if not (key and found):  # without a key, not even who has set the hash of nothing gets in
             raise NotSignedIn(_REFUSAL)
         return found
-
-    async def check(self) -> PartHealth:
-        """Report that callers need a key."""
-        return PartHealth("api-key", ok=True, detail="Callers have to send an API key.")
 
 
 def _key_in(headers: Mapping[str, str]) -> bytes:

@@ -29,6 +29,8 @@ class BearerTokens:
         for_bot: Whether the tokens are those that Teams gets for users of the bot of these settings.
     """
 
+    health = PartHealth("bearer", ok=True, detail="Callers have to sign in.")
+
     def __init__(self, settings: Settings, *, for_bot: bool = False) -> None:
         tenant = (settings.bot_tenant_id if for_bot else settings.auth_tenant_id) or ""
         client, authority = (settings.auth_client_id or "").lower(), settings.auth_authority.rstrip("/")
@@ -81,10 +83,6 @@ class BearerTokens:
                 refused=True,
             )
         return caller_of(claims.items(), self._tenant), float(claims["exp"])
-
-    async def check(self) -> PartHealth:
-        """Report that callers have to sign in. Whether they can is not tested."""
-        return PartHealth("bearer", ok=True, detail="Callers have to sign in.")
 
 
 def _has_permission(claims: dict[str, Any]) -> bool:

@@ -37,6 +37,8 @@ class EasyAuth:
         tenant: Id of the only tenant whose users are accepted; None: all users that the platform accepts.
     """
 
+    health = PartHealth("easy-auth", ok=True, detail="Callers have to sign in.")
+
     def __init__(self, tenant: str | None = None) -> None:
         self._tenant = tenant
 
@@ -53,10 +55,6 @@ class EasyAuth:
         if principal.auth_typ != _ENTRA_ID:
             raise NotSignedIn("Sign in with Microsoft Entra ID: this app accepts no other sign-in.", refused=True)
         return caller_of([(claim.typ, claim.val) for claim in principal.claims], self._tenant)
-
-    async def check(self) -> PartHealth:
-        """Report that callers have to sign in. Whether they can is not tested."""
-        return PartHealth("easy-auth", ok=True, detail="Callers have to sign in.")
 
 
 def _read(header: str) -> _Principal:

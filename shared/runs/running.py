@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from copy import replace
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shared.chat_types import ChatRequest, ChatState, RequestContext
-from shared.core.fold import fold
+from shared.core.fold import each, fold
 from shared.core.kept_chats import resume
 from shared.errors import InternalError, Stopped, SwitchboardError, log_fault
 from shared.events import ChatEvent, Failed
@@ -287,7 +287,7 @@ class _Run:
                     await delivering
             if is_paused(live.turn.log):
                 return None
-            answer = await fold(_each(packing.joined(live.turn.log)), filter_ends=protocol.filter_ends)
+            answer = await fold(each(packing.joined(live.turn.log)), filter_ends=protocol.filter_ends)
         finally:
             live.turn.cancel()
             if delivering:
@@ -322,7 +322,7 @@ class _Run:
 
         if ended_in(known):
             encoded = await with_chat(accepted.request, self._store, self._claim.run_id)
-            self._turn = LiveTurn(_each(known), RequestContext(request.invocation_id, until))
+            self._turn = LiveTurn(each(known), RequestContext(request.invocation_id, until))
         else:
             encoded, _ = await begin_turn(
                 replace(self._service, book=book),
@@ -378,11 +378,6 @@ async def with_chat(request: ChatRequest, store: ObjectStore, run_id: str) -> Ch
 
 def _chat_name(run_id: str) -> str:
     return f"{run_id}/chat"
-
-
-async def _each(events: Iterable[ChatEvent]) -> AsyncGenerator[ChatEvent]:
-    for event in events:
-        yield event
 
 
 async def reported(work: Awaitable[object]) -> None:

@@ -16,7 +16,14 @@ from shared.identity import access_of, is_among
 from shared.service import Service
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call
-from shared.triggers.own_documents import Owner, begin_upload, delete_all, delete_own, why_not_offered
+from shared.triggers.own_documents import (
+    Owner,
+    begin_upload,
+    delete_all,
+    delete_from_index,
+    delete_own,
+    why_not_offered,
+)
 from shared.triggers.uploads import BytesReader, Upload, failure_json, listed_json
 from shared.web.responses import json_response
 from shared.wire.request_body import read_limit
@@ -96,8 +103,6 @@ async def delete_document(call: Call) -> Response:
 
     Deletes the document of exactly this name from the index and from the store; `mine`: all of the caller's own.
     """
-    from shared.ingestion.changes import delete
-
     name, service = _name(call), call.service
     if f"{name}/".startswith(MINE):
         owner = await Owner.of(service, call.caller)
@@ -112,9 +117,7 @@ async def delete_document(call: Call) -> Response:
     with suppress(NotAllowed):  # the answer does not tell that there is one
         await _require_seen(name, known, access, service)
         if known or await service.retriever.extent(name, access):
-            report = await delete(name, document, await app.get_target())
-            if report.outcome != "removed":
-                raise conflict(document)
+            await delete_from_index(name, document, await app.get_target())
             return Response(status_code=204)
     raise NotFound("There is no such document.")
 

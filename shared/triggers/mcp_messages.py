@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from copy import replace
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import ChatRequest, Message, Overrides, RequestContext, Role
-from shared.core.fold import Answer, fold
+from shared.core.fold import Answer, each, fold
 from shared.core.searching import search_query
 from shared.documents.own import access_with_own
 from shared.errors import NotAllowed, NotFound, SwitchboardError, TooSlow
@@ -239,18 +239,13 @@ async def _progress(work: _Work, reader: _Reader) -> AsyncGenerator[bytes]:
     if reader.has_left:
         return
     try:
-        result = await _answered(work, reader.followed, await fold(_each(events)))
+        result = await _answered(work, reader.followed, await fold(each(events)))
     except SwitchboardError as error:
         if not isinstance(error, TooSlow):  # the run may go on
             await reader.followed.read_whole()
         result = failed_result(error, work.context.invocation_id)
     if not reader.has_left:
         yield SSE.join((work.call.reply(result).document or {},))
-
-
-async def _each(events: Sequence[ChatEvent]) -> AsyncGenerator[ChatEvent]:
-    for event in events:
-        yield event
 
 
 _RUN: dict[str, Callable[[_Work], Awaitable[Record]]] = {"search": _search, "fetch": _fetch, "ask": _ask}

@@ -209,17 +209,18 @@ async def delete_own(owner: Owner, shown: str) -> None:
     known = document or await owner.store.find(note_of(name))
     if known is None and not await owner.service.retriever.extent(name, None):
         raise NotFound("There is no such document.")
-    await _delete(name, document, await app.get_target())
+    await delete_from_index(name, document, await app.get_target())
 
 
 async def delete_all(owner: Owner) -> None:
     """Delete all of somebody's own documents."""
     target = await app.get_target()
     for name in [name async for name in owner.store.names(owner.folder)]:
-        await _delete(name, await owner.store.find(name), target)
+        await delete_from_index(name, await owner.store.find(name), target)
 
 
-async def _delete(name: str, document: StoredDocument | None, target: "Target") -> None:
+async def delete_from_index(name: str, document: StoredDocument | None, target: "Target") -> None:
+    """Delete a document from the index and from the store; raise AlreadyThere if it was replaced meanwhile."""
     from shared.ingestion.changes import delete
 
     if (await delete(name, document, target)).outcome != "removed":
