@@ -76,18 +76,14 @@ class Clearance:
         self._not_blank: set[Place] = set()
         self._looked_at: set[Place] = set()
         self._stray_block = False
-        self._blocking: Side | None = None
+        self.blocking: Side | None = None
+        """The side of the first blocking result; None while there is none."""
         self._worst: dict[tuple[Side, str, str], Finding] = {}
 
     @property
     def places(self) -> frozenset[Place]:
         """All texts that have to be cleared."""
         return frozenset(self._expected)
-
-    @property
-    def blocking(self) -> Side | None:
-        """The side of the first blocking result; None while there is none."""
-        return self._blocking
 
     @property
     def blocked(self) -> frozenset[Place]:
@@ -178,7 +174,7 @@ class Clearance:
             raise Unavailable("The safety service has results of too many tasks, so nothing more is shown. Try again.")
         if not event.blocking:
             return
-        self._blocking = self._blocking or event.place.side
+        self.blocking = self.blocking or event.place.side
         if event.place in self._sent:
             self._blocked[event.place] = min(event.start, self._blocked.get(event.place, event.start))
         else:

@@ -8,7 +8,7 @@ from copy import replace
 import msgspec
 
 from shared.chat_models import ChatModel, ModelEvent, ModelFinished, ModelRequest
-from shared.chat_types import Message, PartHealth, RequestContext
+from shared.chat_types import Message, RequestContext
 from shared.errors import SwitchboardError
 from shared.runs import NEW, Conflict, ObjectStore, packing, records
 
@@ -31,6 +31,7 @@ class KeptCalls:
         self.takes_images = model.takes_images
         self.takes_tools = model.takes_tools
         self.room = model.room
+        self.check = model.check
         self._model = model
         self._store = store
         self._folder = f"{run_id}/calls"
@@ -63,10 +64,6 @@ class KeptCalls:
         for event in events:
             if isinstance(event, ModelFinished):
                 yield event
-
-    async def check(self) -> PartHealth:
-        """Check the model."""
-        return await self._model.check()
 
 
 def _key(request: ModelRequest) -> str:

@@ -63,6 +63,7 @@ class QueueEngine:
     def __init__(self, settings: Settings, here: InProcess) -> None:
         self._queue = open_queue(settings, settings.batch_queue)
         self._here = here
+        self.has = here.has
         self._held = Counter[str]()
         self._sent = dict[str, float]()
 
@@ -91,10 +92,6 @@ class QueueEngine:
         finally:
             self._held[state.owner] -= 1
             self._held += Counter()  # forget callers without any
-
-    def has(self, run_id: str) -> bool:
-        """Whether this process runs a run, or will as soon as there is room."""
-        return self._here.has(run_id)
 
     async def _send(self, run_id: str, seconds: int) -> None:
         """Send the message of a run, which comes after so many seconds, unless one sent here is on its way."""

@@ -51,6 +51,8 @@ class AzureSearchIndex:
         settling: Seconds until searches show what was written.
     """
 
+    stores_terms = False  # the service makes them
+
     def __init__(
         self,
         connection: SearchConnection,
@@ -69,11 +71,6 @@ class AzureSearchIndex:
         self._settling = settling
         self._visible_at: dict[str, float] = {}
         """For each file written lately: when searches will show it, in seconds on the event loop's clock."""
-
-    @property
-    def stores_terms(self) -> bool:
-        """False: the service makes them."""
-        return False
 
     async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
         """See `PassageIndex.fingerprints`. There are none if there is no index yet."""

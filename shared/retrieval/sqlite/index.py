@@ -27,17 +27,14 @@ class SqliteIndex:
         embedding_model: Name of the model that makes the vectors for `replace`; None: there are no vectors.
     """
 
+    stores_terms = True  # it ranks by them
+
     def __init__(self, path: Path, embedding_model: str | None = None) -> None:
         self._path = path
         self._embedding_model = embedding_model
         self._lock = asyncio.Lock()
         self._db: apsw.Connection | None = None
         self._changed = False
-
-    @property
-    def stores_terms(self) -> bool:
-        """True: it ranks by them."""
-        return True
 
     async def fingerprints(self, sourcefile: str | None = None) -> AsyncGenerator[tuple[str, str]]:
         """See `PassageIndex.fingerprints`."""
