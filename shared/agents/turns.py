@@ -7,8 +7,7 @@ from shared.agents import AgentParts
 from shared.agents.definitions import AgentDefinition
 from shared.chat_types import ChatRequest, RequestContext
 from shared.events import ChatEvent
-from shared.runtime.features import require
-from shared.runtime.late_imports import run_import
+from shared.runtime import features, late_imports
 
 
 async def agents_turn(
@@ -25,7 +24,7 @@ async def agents_turn(
 
         return run_agent(request, context, agent, parts)
 
-    require("agents")
-    async with aclosing(await run_import(begin)) as events:
+    features.require("agents")
+    async with aclosing(await late_imports.run_import(begin)) as events:
         async for event in events:
             yield event

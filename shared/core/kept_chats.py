@@ -14,8 +14,7 @@ from copy import replace
 from itertools import takewhile
 
 from shared.chat_types import ChatRequest, ChatState, Message, RequestContext, Role
-from shared.core.context_window import fit_history
-from shared.core.recorder import message_id
+from shared.core import context_window, recorder
 from shared.errors import NotFound, SwitchboardError
 from shared.history import UNTITLED, HistoryStore, Mode, StoredMessage, new_id_elsewhere, owner_of
 
@@ -43,10 +42,10 @@ async def resume(request: ChatRequest, context: RequestContext, history: History
         async with asyncio.timeout(_READ_TIMEOUT_SECONDS):
             if request.chat.conversation_id:
                 kept = await history.messages(owner, request.chat.conversation_id, _MOST_MESSAGES)
-                own = message_id(context, "question")  # there already if this turn has waited for a person
+                own = recorder.message_id(context, "question")  # there already if this turn has waited for a person
                 earlier = _messages(takewhile(lambda one: one.id != own, kept))
                 chat = replace(request.chat, regenerates=False)  # a lone message is always a new one
-                return replace(request, messages=(*fit_history(earlier), *request.messages), chat=chat)
+                return replace(request, messages=(*context_window.fit_history(earlier), *request.messages), chat=chat)
             chat = await history.create(owner, mode, UNTITLED, new_id_elsewhere())
             return replace(request, chat=ChatState.kept(chat.id))
     except NotFound:

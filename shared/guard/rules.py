@@ -12,8 +12,7 @@ from typing import Literal, cast
 from shared.chat_types import ChatRequest, Json, RequestContext
 from shared.errors import BadRequest, ContentFiltered, SwitchboardError, TooLarge
 from shared.events import Thought
-from shared.guard import HARMS, SEVERITIES, Finding, SafetyService, Side
-from shared.guard.chat_payloads import ANSWER, prompt_texts
+from shared.guard import HARMS, SEVERITIES, Finding, SafetyService, Side, chat_payloads
 from shared.guard.check import Check
 
 REFUSED = {
@@ -122,8 +121,8 @@ async def clear_call(rules: Rules, request: ChatRequest, context: RequestContext
     """
     check = rules.check(context, asyncio.Event())
     try:
-        check.ask(prompt_texts(request))
-        check.add(ANSWER, text)
+        check.ask(chat_payloads.prompt_texts(request))
+        check.add(chat_payloads.ANSWER, text)
         check.finish()
         await check.decided()
         if side := check.clearance.blocking:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from shared.errors import ContentFiltered, SwitchboardError, error_text
 from shared.events import AgentMessage, Thought, Usage
-from shared.guard import Side
-from shared.guard.chat_payloads import ANSWER, MORE
+from shared.guard import Side, chat_payloads
 from shared.guard.check import Check
 from shared.guard.rules import REFUSED, Rules, merged
 from shared.guard.source_guard import GuardedSources
@@ -62,8 +61,8 @@ class GuardedMessages:
         check = None
         if text or inputs:
             check = self._start_check()
-            check.add(ANSWER, text)
-            check.add(MORE, inputs)
+            check.add(chat_payloads.ANSWER, text)
+            check.add(chat_payloads.MORE, inputs)
             check.finish()
         sources = GuardedSources(self._rules, self._start_check)
         sources.take_in(message)

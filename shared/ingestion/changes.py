@@ -15,9 +15,8 @@ from io import BytesIO
 
 import msgspec
 
-from shared.documents import PENDING, DocumentStore, Rights, StoredDocument, conflict, md5_of
+from shared.documents import PENDING, DocumentStore, Rights, StoredDocument, conflict, md5_of, own
 from shared.documents.failures import note_failure, note_of
-from shared.documents.own import PEOPLE
 from shared.errors import AlreadyThere, BadRequest, SwitchboardError, Unavailable, Unreadable
 from shared.ingestion import FileReport, Outcome
 from shared.ingestion.document import (
@@ -93,7 +92,7 @@ async def write(
     async with target.lock(name):
         if await store.find(name) != replaces:
             raise conflict(replaces)
-        if store.is_shared and not name.startswith(PEOPLE):  # a container's trigger leaves hidden names alone
+        if store.is_shared and not name.startswith(own.PEOPLE):  # a container's trigger leaves hidden names alone
             await store.keep(name, data, replaces, None if keeps_rights else rights, own=False)
             return FileReport(name, Outcome.QUEUED, _QUEUED)
         document = LoadedDocument(name, data, Origin.STORED, await asyncio.to_thread(md5_of, data), rights)

@@ -7,9 +7,8 @@ is reported as indexed has been written, so that an interruption loses nothing t
 from collections.abc import Sequence
 from functools import partial
 
-from shared.documents import PENDING, StoredDocument, is_hidden
+from shared.documents import PENDING, StoredDocument, is_hidden, own
 from shared.documents.failures import FAILED, noted_name, notes_in
-from shared.documents.own import PEOPLE
 from shared.errors import NotConfigured
 from shared.ingestion import Counted, FileReport, Outcome, Reporter
 from shared.ingestion.changes import finish, ingest_stored, settled
@@ -71,7 +70,7 @@ async def sync_stored(target: Target, reporter: Reporter) -> Counted:
 def _compare(documents: Sequence[StoredDocument], comparison: Comparison, target: Target) -> None:
     """Compare documents of the store with what the index has of them."""
     known = comparison.known([document.name for document in documents])
-    documents = [document for document in documents if not document.name.startswith((PEOPLE, FAILED))]
+    documents = [document for document in documents if not document.name.startswith((own.PEOPLE, FAILED))]
     refused = {one.name: one for document in documents if (one := not_indexed(document.name, target.formats))}
     listed = {
         document.name: not target.is_current(known.get(document.name), document)

@@ -9,9 +9,8 @@ import re
 from collections.abc import Sequence
 from itertools import chain, pairwise
 
-from shared.reading import pdf_words
+from shared.reading import pdf_ruled_tables, pdf_words
 from shared.reading.pdf_figures import holds_figures, with_heads, without_columns_of_signs
-from shared.reading.pdf_ruled_tables import with_grid
 from shared.reading.pdf_rules import Rule, grids, merged
 from shared.reading.pdf_words import Piece, Table, Word
 
@@ -41,7 +40,7 @@ def find_tables(
     across, down = merged(horizontal), merged(vertical)
     found: list[Sequence[Word] | Table] = [line for line in lines if line]
     for grid in grids(across, down):
-        found = with_grid(found, grid)
+        found = pdf_ruled_tables.with_grid(found, grid)
     return with_heads(_with_columns(found))
 
 

@@ -23,10 +23,9 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from shared.errors import Unavailable
-from shared.reading import Page, UnreadableError
+from shared.reading import Page, UnreadableError, sandbox_processes
 from shared.reading import sandbox_messages as messages
 from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError, ReadLimits
-from shared.reading.sandbox_processes import reader, serve
 
 ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
 """The error of each kind of refusal."""
@@ -120,8 +119,8 @@ class Sandbox:
         job = messages.Job(work, packed, len(data), self._memory, int(self._seconds) + 1)
         async with self._free_reader():
             try:
-                async with reader(messages.WORK[work]) as connection, asyncio.timeout(self._seconds):
-                    reply = await serve(connection, job, data)
+                async with sandbox_processes.reader(messages.WORK[work]) as connection, asyncio.timeout(self._seconds):
+                    reply = await sandbox_processes.serve(connection, job, data)
             except TimeoutError:
                 raise ReadLimitError("takes too long to read; split it.") from None
         if isinstance(reply, messages.Refused):

@@ -13,11 +13,10 @@ from pptx.slide import Slide
 from pptx.table import Table
 from pptx.text.text import TextFrame
 
-from shared.reading import Page
+from shared.reading import Page, plain_text
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.office_parts import EMBEDDED, chart_text, comments_of, read_embedded
 from shared.reading.packages import check_markup, package, texts_of
-from shared.reading.plain_text import shifted
 from shared.reading.tables import markdown_table, repeat_merged
 
 _TITLES = {PP_PLACEHOLDER.TITLE, PP_PLACEHOLDER.CENTER_TITLE, PP_PLACEHOLDER.VERTICAL_TITLE}
@@ -61,7 +60,7 @@ def _keep_apart(paragraph: Element) -> None:
         if text is not None and text.text:
             place = properties.get("baseline", "0") if properties is not None else "0"
             if place.strip("0%"):
-                text.text = shifted(text.text, before, is_raised=not place.startswith("-"))
+                text.text = plain_text.shifted(text.text, before, is_raised=not place.startswith("-"))
             before = text.text
 
 

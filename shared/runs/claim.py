@@ -11,8 +11,7 @@ from secrets import token_hex
 import msgspec
 
 from shared.errors import InternalError, SwitchboardError
-from shared.runs import Conflict, ObjectStore, write_once
-from shared.runs.kept_tools import tools_of
+from shared.runs import Conflict, ObjectStore, kept_tools, write_once
 from shared.runs.records import (
     HEARTBEAT_SECONDS,
     UNREADABLE,
@@ -25,10 +24,9 @@ from shared.runs.records import (
     status_of,
 )
 from shared.tools.calls import CallState, KeptCall
-from shared.wire.framing import encode_json
+from shared.wire import framing, table
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body
-from shared.wire.table import PROTOCOLS
 
 GOING, FAILED = "going/", "failed/"
 """Begin the names of objects: of runs that have neither ended nor wait for a person, and that ended with a fault."""
@@ -208,7 +206,7 @@ async def enter_going(store: ObjectStore, run_id: str) -> None:
 async def settle(store: ObjectStore, run_id: str, state: State) -> None:
     """Give the calls of a run that has ended their ends, and look after it no longer."""
     if state.decided or state.stopped or state.runs > 1:  # else it has asked nobody for consent
-        for name in [name async for name in store.names(tools_of(run_id))]:
+        for name in [name async for name in store.names(kept_tools.tools_of(run_id))]:
             await change(store, name, KeptCall, _ended)
     await store.delete(GOING + run_id)
 
@@ -222,7 +220,7 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
     """Delete what a run holds. Without its state a runner that has not seen the end would go on."""
     names = [name async for name in store.names(f"{run_id}/") if name != f"{run_id}/state"]
     for name in names:
-        if name.startswith(tools_of(run_id)) and (found := await store.read(name)):
+        if name.startswith(kept_tools.tools_of(run_id)) and (found := await store.read(name)):
             with suppress(InternalError):  # a damaged call has an approval that leads to nothing
                 if approval_id := decode(found.data, KeptCall).approval_id:
                     await store.delete(f"approvals/{approval_id}")
@@ -235,9 +233,9 @@ async def purge(store: ObjectStore, run_id: str, *, state: bool) -> None:
 
 def failed(error: SwitchboardError, protocol: Protocol, invocation_id: str) -> Result:
     """Make the result of a run that failed."""
-    return Result(status_of(error), msgspec.Raw(encode_json(protocol.error(error, invocation_id))))
+    return Result(status_of(error), msgspec.Raw(framing.encode_json(protocol.error(error, invocation_id))))
 
 
 def unreadable(error: InternalError) -> Result:
     """Make the result of a run whose request cannot be read, so that its protocol is not known."""
-    return failed(error, PROTOCOLS["semantic-kernel"], "")
+    return failed(error, table.PROTOCOLS["semantic-kernel"], "")

@@ -20,12 +20,11 @@ from shared.events import OpenCall
 from shared.history import owner_of
 from shared.outbound.bot_connector import LATE, STOPPED, Connector
 from shared.outbound.faults import RETRIED, Reason, ServiceFault
-from shared.runs import NEW, ObjectStore, records, write_once
+from shared.runs import NEW, ObjectStore, kept_tools, records, write_once
 from shared.runs.approvals import open_approvals, waiting_calls
 from shared.runs.claim import Claim
 from shared.runs.direct_line import DirectLine
 from shared.runs.journal import Live
-from shared.runs.kept_tools import calls_of
 from shared.runs.live import cut_at_end, ended_in
 from shared.service import Service
 from shared.wire.activity import Activity
@@ -210,7 +209,7 @@ class _Sending(msgspec.Struct):
 
     async def _close_cards(self) -> None:
         """Show on the cards what was decided, wherever that was."""
-        calls = [*(await calls_of(self.store, self.claim.run_id)).values()]
+        calls = [*(await kept_tools.calls_of(self.store, self.claim.run_id)).values()]
         for call in calls:
             message = self.sent.cards.get(call.approval_id)
             if message and call.state != "open":

@@ -8,10 +8,9 @@ from itertools import batched
 from shared.chat_types import Json
 from shared.errors import BadRequest, InternalError
 from shared.history import owner_of
-from shared.runs import ObjectStore
+from shared.runs import ObjectStore, records
 from shared.runs.approvals import run_of, waiting_calls
 from shared.runs.claim import FAILED, GOING, read_request, read_result, read_state
-from shared.runs.records import is_run_id
 from shared.tools.calls import KeptCall
 from shared.wire.run_body import utc
 
@@ -29,7 +28,7 @@ async def list_runs(store: ObjectStore, state: str, limit: int, after: str) -> t
     Raises:
         BadRequest: there is no such state, or no page ends there.
     """
-    if state not in ("", *STATES) or (after and not is_run_id(after)):
+    if state not in ("", *STATES) or (after and not records.is_run_id(after)):
         raise BadRequest(f"state: should be one of {', '.join(STATES)}; after: the `next` of the page before.")
     folders = {"failed": (FAILED,), "waiting": ("open/",)}.get(state, (FAILED, "open/", GOING))
     names = [name for folder in folders async for name in store.names(folder)]

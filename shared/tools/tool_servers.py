@@ -13,9 +13,8 @@ from shared.errors import NotConfigured
 from shared.identity import CallerTokens
 from shared.outbound.sending import Connections
 from shared.settings import Settings
-from shared.tools import Tool
+from shared.tools import Tool, definitions
 from shared.tools.api_client import ApiClient
-from shared.tools.definitions import fits
 from shared.tools.mcp_client import McpClient
 from shared.tools.mcp_transport import McpTransport
 from shared.tools.served import Served, Source
@@ -70,7 +69,7 @@ class ToolServers:
         wanted = [server for server in self._servers if server.name in prefixes]
         lists = await asyncio.gather(*(server.tools(context) for server in wanted))
         tools = (tool for tools in lists for tool in tools)
-        return tuple(tool for tool in tools if any(fits(pattern, tool.title) for pattern in patterns))
+        return tuple(tool for tool in tools if any(definitions.fits(pattern, tool.title) for pattern in patterns))
 
     async def check(self) -> PartHealth:
         """Health: what each server offers, or what is wrong with it. The app answers without them."""

@@ -30,11 +30,10 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.turns.accept import Asker, RouteOptions, accept
 from shared.web.public_url import base_url
+from shared.wire import framing, table
 from shared.wire.ai_chat import AI_CHAT
-from shared.wire.framing import encode_json
 from shared.wire.protocol import Protocol
 from shared.wire.request_body import Body, BodyModel, JsonReader
-from shared.wire.table import resolve
 
 _log = logging.getLogger("switchboard.queue")
 
@@ -101,7 +100,7 @@ async def answer(
                 if is_temporary(error) and work.tries_left:
                     raise
                 status, body = error.status, work.protocol.error(error, invocation_id)
-            await answers.send(work.id, status, encode_json(body), run_id)
+            await answers.send(work.id, status, framing.encode_json(body), run_id)
         _log.info("message of invocation %s: answered with %d, try %d", invocation_id, status, tries)
     except SwitchboardError as error:
         _log.warning("message %s: try %d failed: %s", message_id, tries, error.code)
@@ -171,7 +170,7 @@ async def _run(asked: _Message, work: _Work) -> Json:
 def _encoder(asked: _Message, work: _Work, settings: Settings) -> Callable[[ChatRequest, Answer], Json]:
     """Find the protocol of a message, and return what makes JSON of the answer; raise BadRequest or NotFound."""
     unless_named = {"ask": "rag-chat", "multi-agent-chat/batch": "semantic-kernel"}.get(asked.route)
-    resolved = resolve(asked.protocol or unless_named, "", settings.chat_default_protocol)
+    resolved = table.resolve(asked.protocol or unless_named, "", settings.chat_default_protocol)
     work.protocol = protocol = resolved.of(asked.body)
     if protocol.answer is None:
         raise BadRequest(f"protocol: '{protocol.name}' has only streams, which no queue can hold. Name another.")

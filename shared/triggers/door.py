@@ -25,8 +25,7 @@ from shared.settings import Settings
 from shared.triggers.budget import admit, key_of, show_limits
 from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
-from shared.web.public_url import base_url
-from shared.web.receiving import read_body
+from shared.web import public_url, receiving
 from shared.web.responses import TurnResponse
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
@@ -96,7 +95,7 @@ class Call(msgspec.Struct, frozen=True):
         Raises:
             BadRequest, TooLarge, TooSlowBody, Overloaded: it is refused.
         """
-        return await read_body(self.request, choose, deadline or self.deadline, self.held)
+        return await receiving.read_body(self.request, choose, deadline or self.deadline, self.held)
 
 
 type Handler = Callable[[Call], Awaitable[Response]]
@@ -262,4 +261,4 @@ def asker_of(request: Request, service: Service, caller: Caller) -> Asker:
 
 def own_url(request: Request, settings: Settings) -> str:
     """Return the URL below which the links of a request's answer are."""
-    return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))
+    return public_url.base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))

@@ -11,11 +11,10 @@ from starlette.responses import Response
 from shared import app
 from shared.chat_types import Json
 from shared.core.attachments import Attachment
-from shared.documents import Rights, StoredDocument
+from shared.documents import Rights, StoredDocument, own
 from shared.documents.failures import Failure
 from shared.documents.listing import ListedDocument as Listed
 from shared.documents.media_types import media_type
-from shared.documents.own import PEOPLE
 from shared.errors import BadRequest, InternalError, SwitchboardError, TooLarge, log_fault
 from shared.runtime.background import in_background
 from shared.triggers.errors import invocation_id
@@ -141,7 +140,7 @@ class Upload:
 
         try:
             with held:
-                async with _uploads[name.startswith(PEOPLE)]:
+                async with _uploads[name.startswith(own.PEOPLE)]:
                     return await write(name, data, replaces, rights, await app.get_target(), step)
         finally:
             self.steps.put_nowait(None)

@@ -22,8 +22,7 @@ from shared import app
 from shared.errors import SwitchboardError
 from shared.runtime.late_imports import run_import
 from shared.service import Service
-from shared.triggers.content_events import finish_changes
-from shared.triggers.door import unanswered
+from shared.triggers import content_events, door
 from shared.web.public_url import lacks_url
 from shared.wire.protocol import Protocol
 from shared.wire.table import PROTOCOLS
@@ -56,7 +55,7 @@ async def _warm_up() -> bool:
         for step in (
             service.load,
             app.get_runs,
-            finish_changes,
+            content_events.finish_changes,
             partial(run_import, list[Protocol], PROTOCOLS.values()),
             partial(run_import, import_module, "shared.triggers.mcp_messages"),
             service.check,
@@ -78,7 +77,7 @@ async def _warm_up() -> bool:
 async def _let_requests_go_first() -> None:
     """Wait while requests wait for their answers, for some seconds: what they import comes before the rest."""
     for _ in range(_POLITE_ROUNDS):
-        if not unanswered:
+        if not door.unanswered:
             return
         await asyncio.sleep(_ROUND_SECONDS)
 

@@ -16,8 +16,7 @@ from shared.chat_types import Json, Role
 from shared.errors import BadRequest
 from shared.history import NO_CONTEXT, SESSION_ID_PATTERN, Conversation, StoredMessage
 from shared.settings import Settings
-from shared.wire.framing import encode_json
-from shared.wire.history_body import cursor_after
+from shared.wire import framing, history_body
 from shared.wire.request_body import BodyModel
 
 MAX_ANSWERS = 500
@@ -101,7 +100,7 @@ def parse_demo_chat(body: Mapping[str, Json], now: datetime) -> tuple[str, list[
         text = _text_of(answer)
         if not isinstance(question, str) or text is None:
             raise BadRequest(f"answers[{index}]: should be a question and the answer to it, as it came.")
-        context = msgspec.Raw(encode_json(answer["context"])) if answer.get("context") else NO_CONTEXT
+        context = msgspec.Raw(framing.encode_json(answer["context"])) if answer.get("context") else NO_CONTEXT
         messages.append(StoredMessage(f"{index}-question", Role.USER, question, time))
         messages.append(StoredMessage(f"{index}-answer", Role.ASSISTANT, text, time, context=context))
     return chat.id, messages
@@ -137,7 +136,7 @@ def demo_chats_json(chats: Sequence[Conversation], owner: str, count: int) -> di
             }
             for chat in listed
         ],
-        "continuation_token": cursor_after(listed[-1]) if len(chats) > count else None,
+        "continuation_token": history_body.cursor_after(listed[-1]) if len(chats) > count else None,
     }
 
 

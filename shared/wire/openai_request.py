@@ -15,8 +15,7 @@ from pydantic import Field
 from shared.chat_types import ChatRequest, Decision, Json, JsonForm, Role
 from shared.errors import BadRequest, NotFound, TooLarge
 from shared.tools.arguments import is_deeper
-from shared.wire.chat_body import parse_chat
-from shared.wire.framing import encode_json
+from shared.wire import chat_body, framing
 from shared.wire.message_parts import SentFile
 from shared.wire.request_body import BodyModel, EncoderDetails
 from shared.wire.tools_body import DEEPEST, FunctionKeys, chosen, definitions
@@ -116,7 +115,7 @@ def request_of(
     if isinstance(said, list) and said and isinstance(last := said[-1], dict) and last.get("role") == "system":
         asked: list[Json] = [*said[:-1], last | {"role": "user"}]
         asks_by_system, body = True, {**body, "messages": asked}
-    request = parse_chat(body, state_key="session_state", takes_tools=True, decisions=decisions)
+    request = chat_body.parse_chat(body, state_key="session_state", takes_tools=True, decisions=decisions)
     overrides = request.overrides
     if overrides.temperature is None:
         overrides = replace(overrides, temperature=keys.temperature)
@@ -266,6 +265,6 @@ def form_of(key: str, asked: ResponseFormat | TextFormat | None) -> JsonForm | N
         raise BadRequest(f"{path}.schema: is missing.")
     if is_deeper(schema, DEEPEST):
         raise BadRequest(f"{path}.schema: should have at most {DEEPEST} levels.")
-    if len(encode_json(schema)) > _MOST_BYTES:
+    if len(framing.encode_json(schema)) > _MOST_BYTES:
         raise TooLarge(f"{path}.schema: is over {_MOST_BYTES:,} bytes. Send a shorter one.")
     return JsonForm(key, keys.name, schema, keys.strict, keys.description)
