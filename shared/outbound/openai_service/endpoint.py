@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from math import inf, log
 from typing import TYPE_CHECKING, Self
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from shared.errors import SwitchboardError
 from shared.outbound.faults import Fault, Reason
 from shared.outbound.openai_service.connection import AnswerTimeouts, OpenAIConnection, ServedModel
-from shared.runtime.late_imports import run_import
+from shared.runtime.late_imports import Late
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,8 +45,9 @@ class Endpoint:
         """Whether the endpoint itself has named that time, and wants no request before it."""
         self._faults = 0
         self._timeouts = timeouts
-        self._opening = asyncio.Lock()
-        self._sender: Sender | None = None
+        self._sender = Late(partial(_make_sender, connection, timeouts))
+        self.opened = self._sender.get
+        """Returns the client; makes it at the first call. A thread imports what it needs."""
         self._has_model = False
 
     def distance(self, chat: str) -> float:
@@ -123,16 +125,9 @@ class Endpoint:
 
         return await explained(fault, await self.opened(), self.connection, model, self._timeouts.check)
 
-    async def opened(self) -> "Sender":
-        """Make the client, at the first call. A thread imports what it needs."""
-        async with self._opening:
-            if self._sender is None:
-                self._sender = await run_import(_make_sender, self.connection, self._timeouts)
-            return self._sender
-
     async def aclose(self) -> None:
         """Close the connections; a later request would open new ones."""
-        sender, self._sender = self._sender, None
+        sender, self._sender.made = self._sender.made, None
         if sender is not None:
             await sender.aclose()
 

@@ -39,6 +39,8 @@ class OpenAIService:
         self.connection = connections[0]
         self.timeouts = timeouts or AnswerTimeouts()
         self.endpoints = tuple(Endpoint(connection, self.timeouts) for connection in connections)
+        self.opened = self.endpoints[0].opened
+        """Makes the client of the first endpoint, and imports what all endpoints need."""
         self._hosts = ", ".join(connection.host for connection in connections)
         self._retries = retries or RetryPolicy()
         self._patience: defaultdict[str, float] = defaultdict(lambda: LEAST_PATIENCE_SECONDS)
@@ -118,10 +120,6 @@ class OpenAIService:
     async def check(self) -> list[SwitchboardError | None]:
         """Check each endpoint; return what is wrong with it."""
         return await asyncio.gather(*(endpoint.check() for endpoint in self.endpoints))
-
-    async def opened(self) -> None:
-        """Make the client of the first endpoint, and import what all endpoints need."""
-        await self.endpoints[0].opened()
 
     async def aclose(self) -> None:
         """Close the connections; a later request would open new ones."""

@@ -238,12 +238,10 @@ class AzureSearchIndex:
         wanted = existing.with_place()
         if wanted is None:
             return existing
-
-        async def update(client: SearchIndexClient) -> None:
-            await client.create_or_update_index(wanted)
-
         try:
-            await self._connection.ask_indexes(update, deadline=_deadline(), right=MANAGE)
+            await self._connection.ask_indexes(
+                lambda client: client.create_or_update_index(wanted), deadline=_deadline(), right=MANAGE
+            )
         except NotConfigured as refused:
             _log.warning("The index '%s' stays without %s: %s", self._plan.name, existing.lacking, refused.message)
             return existing
