@@ -64,7 +64,7 @@ def open_index(settings: Settings, embedder: Embedder | None = None) -> PassageI
         from shared.retrieval.azure_search.schema import IndexPlan
 
         connection = SearchConnection.from_settings(settings, INGESTION_RETRIES)
-        return AzureSearchIndex(connection, IndexPlan.from_settings(settings))
+        return AzureSearchIndex(connection, IndexPlan(settings))
     from shared.retrieval.sqlite.index import SqliteIndex
 
     return SqliteIndex(settings.data_dir / _INDEX_FILE, embedder.model if embedder else None)

@@ -5,7 +5,6 @@ version of this app made gets the fields that it lacks. Imports `azure.search.do
 """
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass
 from typing import cast
 
 from azure.search.documents.indexes import models
@@ -29,32 +28,19 @@ _VECTORIZER_MODELS = ("text-embedding-3-large", "text-embedding-3-small", "text-
 """Models that the service can make vectors with. It must be told the model; the settings only name the deployment."""
 
 
-@dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """The index that the settings ask for."""
+    """The index that the settings ask for.
 
-    name: str
-    """Name of the index."""
-    fields: IndexFields
-    """Names of its fields."""
-    has_images: bool
-    """Whether page images have vectors."""
-    vectorizer: models.AzureOpenAIVectorizerParameters | None
-    """Model with which the service makes the vectors of queries; None: the app makes them."""
+    Raises:
+        NotConfigured: `EMBEDDINGS` is `index`, but the settings name no usable embedding model.
+    """
 
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "IndexPlan":
-        """Make the plan for these settings.
-
-        Raises:
-            NotConfigured: `EMBEDDINGS` is `index`, but the settings name no usable embedding model.
-        """
-        return cls(
-            settings.azure_search_index or "",
-            IndexFields.called(settings.azure_search_fields),
-            settings.azure_vision_endpoint is not None,
-            _vectorizer(settings) if settings.embeddings == "index" else None,
-        )
+    def __init__(self, settings: Settings) -> None:
+        self.name = settings.azure_search_index or ""
+        self.fields = IndexFields.called(settings.azure_search_fields)
+        self._has_images = settings.azure_vision_endpoint is not None
+        self._vectorizer = _vectorizer(settings) if settings.embeddings == "index" else None
+        """Model with which the service makes the vectors of queries; None: the app makes them."""
 
     def new_index(self, dimensions: int | None) -> models.SearchIndex:
         """Define the index to create.
@@ -65,7 +51,7 @@ class IndexPlan:
         fields, collections = self.fields, (self.fields.oids, self.fields.groups)
         vectors = [
             *([_vector(fields.embedding, dimensions)] if dimensions else []),
-            *([_vector(fields.image_embedding, IMAGE_DIMENSIONS)] if self.has_images else []),
+            *([_vector(fields.image_embedding, IMAGE_DIMENSIONS)] if self._has_images else []),
         ]
         return models.SearchIndex(
             name=self.name,
@@ -96,7 +82,7 @@ class IndexPlan:
         )
 
     def _vector_search(self, names: list[str]) -> models.VectorSearch:
-        has_vectorizer = self.vectorizer is not None
+        has_vectorizer = self._vectorizer is not None
         return models.VectorSearch(
             algorithms=[
                 models.HnswAlgorithmConfiguration(name=_ALGORITHM, parameters=models.HnswParameters(metric="cosine"))
@@ -110,8 +96,8 @@ class IndexPlan:
                 for name in names
             ],
             vectorizers=(
-                [models.AzureOpenAIVectorizer(vectorizer_name=_VECTORIZER, parameters=self.vectorizer)]
-                if self.vectorizer
+                [models.AzureOpenAIVectorizer(vectorizer_name=_VECTORIZER, parameters=self._vectorizer)]
+                if self._vectorizer
                 else None
             ),
         )

@@ -29,7 +29,7 @@ def open_index(
 ) -> AzureSearchIndex:
     settings = Settings.read({**service.settings, **(more or {})})
     connection = SearchConnection.from_settings(settings, QUICK)
-    return AzureSearchIndex(connection, IndexPlan.from_settings(settings), bounds, settling=settling)
+    return AzureSearchIndex(connection, IndexPlan(settings), bounds, settling=settling)
 
 
 async def write(index: AzureSearchIndex, name: str, mark: str, count: int, text: str = "") -> None:

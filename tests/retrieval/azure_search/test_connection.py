@@ -69,7 +69,7 @@ async def connection(
 
 @pytest.fixture
 def plan(service: AISearchStandIn) -> IndexPlan:
-    return IndexPlan.from_settings(Settings.read(service.settings))
+    return IndexPlan(Settings.read(service.settings))
 
 
 def connection_to(service: AISearchStandIn, folder: Path) -> SearchConnection:
