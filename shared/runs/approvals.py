@@ -19,7 +19,7 @@ from shared.errors import BadRequest, Decided, InternalError, NotFound
 from shared.events import ChatEvent, ConsentAsked
 from shared.runs import Conflict, ObjectStore, claim, kept_tools, live, write_once
 from shared.runs.journal import read_journal, write_first_piece
-from shared.runs.records import State, change, decode, is_run_id
+from shared.runs.records import State, decode, is_run_id
 from shared.tools.calls import CallState, KeptCall
 
 MOST_LISTED = 100
@@ -186,7 +186,7 @@ async def record_decision(store: ObjectStore, approval_id: str, decision: Decisi
             raise Decided(f"This call was {'refused' if decision.approved else 'approved'} before.")
         return None
 
-    call = await change(store, approval.name, KeptCall, decided)
+    call = await claim.change(store, approval.name, KeptCall, decided)
     if call is None:
         raise no_such_approval()
     return replace(approval, call=call)
@@ -227,7 +227,7 @@ async def let_rest(store: ObjectStore, run_id: str) -> State | None:
 async def close_calls(store: ObjectStore, owner: str, names: Iterable[str]) -> None:
     """Close the calls that a run waited for, which was stopped; `owner` is a hash, as in its state."""
     for name in names:
-        if call := await change(store, name, KeptCall, _abandoned):
+        if call := await claim.change(store, name, KeptCall, _abandoned):
             await _close(store, _open_name(owner, call))
 
 
@@ -246,7 +246,9 @@ async def _is_decided(store: ObjectStore, state: State) -> bool:
     """Whether all calls of a run are decided, or out of time."""
     is_decided = True
     for name in state.waits:
-        call = await change(store, name, KeptCall, lambda call: None if (now := _with_time(call)) is call else now)
+        call = await claim.change(
+            store, name, KeptCall, lambda call: None if (now := _with_time(call)) is call else now
+        )
         if call and call.state == "open":
             is_decided = False
         elif call:

@@ -12,17 +12,7 @@ import msgspec
 
 from shared.errors import InternalError, SwitchboardError
 from shared.runs import Conflict, ObjectStore, kept_tools, write_once
-from shared.runs.records import (
-    HEARTBEAT_SECONDS,
-    UNREADABLE,
-    Result,
-    RunRequest,
-    State,
-    change,
-    decode,
-    label,
-    status_of,
-)
+from shared.runs.records import HEARTBEAT_SECONDS, UNREADABLE, Result, RunRequest, State, decode, label, status_of
 from shared.tools.calls import CallState, KeptCall
 from shared.wire import framing, table
 from shared.wire.protocol import Protocol
@@ -190,6 +180,28 @@ async def read_version(store: ObjectStore, run_id: str) -> tuple[State | None, s
     """Read the state of a run, and the ETag of its object."""
     found = await store.read(f"{run_id}/state")
     return (decode(found.data, State), found.etag) if found else (None, "")
+
+
+async def change[Record](
+    store: ObjectStore, name: str, kind: type[Record], how: Callable[[Record], Record | None]
+) -> Record | None:
+    """Change an object, whoever else changes it at the same time; return what it holds then, or None if it is gone.
+
+    Args:
+        store: The store.
+        name: Its name.
+        kind: The type of what it holds.
+        how: Makes what it holds next of what it holds; None: it stays as it is.
+    """
+    while found := await store.read(name):
+        known = decode(found.data, kind)
+        changed = how(known)
+        if changed is None:
+            return known
+        with suppress(Conflict):
+            await store.write(name, msgspec.json.encode(changed), found.etag)
+            return changed
+    return None
 
 
 async def read_result(store: ObjectStore, run_id: str) -> Result | None:

@@ -3,15 +3,12 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from contextlib import suppress
 from copy import replace
 
 import msgspec
 
 from shared.core.attachments import Attachment
 from shared.errors import InternalError, SwitchboardError
-from shared.runs import Conflict, ObjectStore
 from shared.settings import Settings
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, accept
 from shared.wire.request_body import Body
@@ -158,28 +155,6 @@ def decode[Record](data: bytes, kind: type[Record]) -> Record:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InternalError(UNREADABLE) from None
-
-
-async def change[Record](
-    store: ObjectStore, name: str, kind: type[Record], how: Callable[[Record], Record | None]
-) -> Record | None:
-    """Change an object, whoever else changes it at the same time; return what it holds then, or None if it is gone.
-
-    Args:
-        store: The store.
-        name: Its name.
-        kind: The type of what it holds.
-        how: Makes what it holds next of what it holds; None: it stays as it is.
-    """
-    while found := await store.read(name):
-        known = decode(found.data, kind)
-        changed = how(known)
-        if changed is None:
-            return known
-        with suppress(Conflict):
-            await store.write(name, msgspec.json.encode(changed), found.etag)
-            return changed
-    return None
 
 
 def is_run_id(text: str) -> bool:

@@ -17,6 +17,7 @@ from shared.runs.approvals import close_calls, let_rest
 from shared.runs.claim import (
     FAILED,
     Claim,
+    change,
     claim_run,
     claimed_by_new_runner,
     enter_going,
@@ -371,7 +372,7 @@ class Runs:
 
     async def _mark(self, run_id: str, **changes: object) -> records.State:
         name, how = f"{run_id}/state", partial(replace, **changes)
-        state = await records.change(self.store, name, records.State, how)
+        state = await change(self.store, name, records.State, how)
         if state is None:
             raise _not_found()
         return state

@@ -13,9 +13,10 @@ from shared.budgets.ledger import Ledger
 from shared.chat_models import ToolDefinition
 from shared.chat_types import Json, TokenMeter, ToolCall
 from shared.events import ToolEnded, ToolStarted
+from shared.runs.claim import change
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.kept_tools import KeptTools, tools_of
-from shared.runs.records import State, change
+from shared.runs.records import State
 from shared.tools import Tool, ToolContext, ToolResult
 from shared.tools.calls import KeptCall
 

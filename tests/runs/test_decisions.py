@@ -31,9 +31,9 @@ from shared.runs.approvals import (
     run_of,
 )
 from shared.runs.begin import decided
-from shared.runs.claim import GOING
+from shared.runs.claim import GOING, change
 from shared.runs.folder_objects import FolderObjects
-from shared.runs.records import State, change, digest
+from shared.runs.records import State, digest
 from shared.tools.calls import KeptCall
 from tests.runs.acting import Crm, Desk, asked_to_drop, crm, desk, expire, no, opened, text_of, tool_texts, yes
 from tests.stand_ins.openai_service import OpenAIStandIn
