@@ -313,8 +313,11 @@ class ChunkReader:
             self._add(piece)
         if isinstance(delta.reasoning_content, str):
             self._thought.append(delta.reasoning_content)
-        if reasoning := delta.reasoning_content or delta.reasoning or _thought(delta.content):
-            self._add_reasoning(reasoning, events)
+        reasoning: object = delta.reasoning_content or delta.reasoning or _thought(delta.content)
+        if reasoning and isinstance(reasoning, str):
+            self.has_content = True
+            self._hold(len(reasoning))
+            events += _pieces(ReasoningDelta, reasoning)
         if text := _text(delta):
             self.has_content = True
             self._hold(len(text))
@@ -331,12 +334,6 @@ class ChunkReader:
                     events.append(ModelText(text))
             else:
                 events += _pieces(ModelText, text)
-
-    def _add_reasoning(self, reasoning: object, events: list[ModelEvent]) -> None:
-        if isinstance(reasoning, str):
-            self.has_content = True
-            self._hold(len(reasoning))
-            events += _pieces(ReasoningDelta, reasoning)
 
     def _add(self, piece: _ToolCallPiece) -> None:
         self.has_content = True

@@ -97,9 +97,6 @@ class OpenAIChatModel:
             if self._source_tokens is None and found:
                 self._window = found.tokens
             self._is_small = bool(found and found.billions and found.billions <= _SMALL)
-        return self._room()
-
-    def _room(self) -> Room:
         most = self._source_tokens or (_SMALL_SOURCE_TOKENS if self._is_small else _MOST_SOURCE_TOKENS)
         as_json = self._is_small if self._answers_json is None else self._answers_json
         if self._window is None:
