@@ -115,7 +115,7 @@ def build_service(settings: Settings) -> Service:
         history,
         read_agents,
         agents and agents.for_chat(settings.chat_agent),
-        _safety(settings),
+        open_safety(settings),
         _identity(settings),
         Late(lambda: _documents(settings)),
         Late(lambda: _pages(settings)),
@@ -295,17 +295,26 @@ def _retriever(settings: Settings, embedder: Embedder | None) -> Retriever:
     return SqliteRetriever(settings.data_dir / _INDEX_FILE, embedder)
 
 
-def _safety(settings: Settings) -> SafetyService | None:
-    """The safety service; built when it is configured even if `RAI_MODE` is off, for the companion function."""
+def open_safety(settings: Settings) -> SafetyService | None:
+    """The safety service; built when it is configured even if `RAI_MODE` is off, for the companion function.
+
+    Raises:
+        NotConfigured: `RAI_ENDPOINT` or `RAI_POLICY` is wrong.
+    """
+    policy, timeout = settings.rai_policy, settings.rai_timeout_seconds
     if settings.rai_backend == "content-safety":
         from shared.guard.content_safety.service import ContentSafety
+        from shared.guard.content_safety.severity_policy import read_severity_policy
 
-        return ContentSafety.from_settings(settings)
+        endpoint, key = settings.content_safety_endpoint or "", settings.content_safety_api_key
+        return ContentSafety(endpoint, key, read_severity_policy(policy), timeout)
     if not settings.rai_endpoint:
         return None
     from shared.guard.rai.client import RaiService
 
-    return RaiService.from_settings(settings)
+    token = settings.rai_token.get_secret_value() if settings.rai_token else None
+    blind = settings.rai_without_model == "allow"
+    return RaiService(settings.rai_endpoint, policy, timeout, token=token, blind=blind)
 
 
 def _shields(settings: Settings) -> "Shields | None":

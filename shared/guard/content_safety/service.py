@@ -10,10 +10,9 @@ from pydantic import SecretStr
 from shared.chat_types import Json, PartHealth, RequestContext
 from shared.errors import SwitchboardError
 from shared.guard.content_safety.session import ContentSafetySession
-from shared.guard.content_safety.severity_policy import SeverityPolicy, read_severity_policy
+from shared.guard.content_safety.severity_policy import SeverityPolicy
 from shared.outbound.asking import CachedHealth
 from shared.runtime.late_imports import Late
-from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.guard.content_safety.client import TextAnalyser
@@ -42,16 +41,6 @@ class ContentSafety:
         """Returns the client; makes it at the first call. A thread imports the SDK, since that takes long."""
         self.check = CachedHealth(self._ask_health).latest
         """Checks whether the service answers and accepts our credentials."""
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "ContentSafety":
-        """Make the service that the settings name. They have been checked to be complete.
-
-        Raises:
-            NotConfigured: `RAI_POLICY` names no valid policy.
-        """
-        endpoint, key = settings.content_safety_endpoint or "", settings.content_safety_api_key
-        return cls(endpoint, key, read_severity_policy(settings.rai_policy), settings.rai_timeout_seconds)
 
     @asynccontextmanager
     async def session(self, context: RequestContext) -> AsyncGenerator[ContentSafetySession]:

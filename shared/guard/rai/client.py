@@ -27,7 +27,6 @@ from shared.guard.rai.session import ERRORS, LARGEST_MESSAGE, Known, RaiCall, Ra
 from shared.guard.rai.wire import KNOWS_POLICIES, PATH, ClientMessage, MalformedPolicy, PolicyName, read_policy
 from shared.outbound.asking import CachedHealth
 from shared.outbound.faults import Reason, ServiceFault
-from shared.settings import Settings
 
 if TYPE_CHECKING:
     from azure.core.credentials_async import AsyncTokenCredential
@@ -129,21 +128,6 @@ class RaiService:
         self._open = 0
         self._channel: grpc.aio.Channel | None = None
         self._health = CachedHealth(self._ask_health)
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> "RaiService":
-        """Make the service that the settings name.
-
-        Raises:
-            NotConfigured: a setting is missing or wrong; names it.
-        """
-        return cls(
-            settings.rai_endpoint or "",
-            settings.rai_policy,
-            settings.rai_timeout_seconds,
-            token=settings.rai_token.get_secret_value() if settings.rai_token else None,
-            blind=settings.rai_without_model == "allow",
-        )
 
     @asynccontextmanager
     async def session(self, context: RequestContext, seconds: float | None = None) -> AsyncGenerator[SafetySession]:

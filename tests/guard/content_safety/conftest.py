@@ -3,9 +3,10 @@
 from collections.abc import AsyncGenerator
 
 import pytest
+from pydantic import SecretStr
 
 from shared.guard.content_safety.service import ContentSafety
-from shared.settings import Settings
+from shared.guard.content_safety.severity_policy import DEFAULT_POLICY
 from tests.stand_ins.content_safety import ContentSafetyStandIn
 
 
@@ -19,6 +20,6 @@ async def service() -> AsyncGenerator[ContentSafetyStandIn]:
 
 @pytest.fixture
 async def safety(service: ContentSafetyStandIn) -> AsyncGenerator[ContentSafety]:
-    made = ContentSafety.from_settings(Settings.read(service.settings))
+    made = ContentSafety(service.endpoint, SecretStr(service.key), DEFAULT_POLICY, 10)
     yield made
     await made.aclose()

@@ -19,6 +19,7 @@ from shared.guard import (
 )
 from shared.guard.content_safety.service import ContentSafety
 from shared.guard.content_safety.session import AT_ONCE, MOST_TEXTS
+from shared.parts import open_safety
 from shared.settings import Settings
 from tests.guard.content_safety.analysing import ANSWER, analysed, context
 from tests.guard.safety_contract import SafetyContract, blocks, prompt, watermarks
@@ -242,7 +243,7 @@ async def test_sessions_at_the_same_time_do_not_mix(safety: ContentSafety) -> No
 
 def test_a_policy_that_there_is_not_is_named(service: ContentSafetyStandIn) -> None:
     with pytest.raises(NotConfigured, match="RAI_POLICY"):
-        ContentSafety.from_settings(Settings.read(service.settings | {"RAI_POLICY": "strict"}))
+        open_safety(Settings.read(service.settings | {"RAI_POLICY": "strict"}))
 
 
 async def test_a_policy_says_what_blocks(service: ContentSafetyStandIn, tmp_path: Path) -> None:
@@ -255,7 +256,8 @@ async def test_a_policy_says_what_blocks(service: ContentSafetyStandIn, tmp_path
         "blockingCriteria": {"enabled": True, "kind": "severity", "allowedSeverity": 2},
     }
     file.write_text(json.dumps({"taskSettings": [task]}))
-    safety = ContentSafety.from_settings(Settings.read(service.settings | {"RAI_POLICY": str(file)}))
+    safety = open_safety(Settings.read(service.settings | {"RAI_POLICY": str(file)}))
+    assert isinstance(safety, ContentSafety)
     assert blocks(await analysed(safety, prompt("rude")))
     assert not blocks(await analysed(safety, delta("rude")))
     assert not blocks(await analysed(safety, prompt("knife")))

@@ -13,6 +13,7 @@ from shared.errors import BadRequest, NotConfigured, TooLarge, Unavailable
 from shared.guard import Api, Buffer, Completion, Place, SafetyEvent, Side, Watermark
 from shared.guard.rai.client import RaiService
 from shared.guard.rai.wire import Commit, PolicyName
+from shared.parts import open_safety
 from shared.settings import Settings
 from tests.guard.rai.sessions import SILENCE, OneConnection, collect, error_of, has_text, say_nothing
 from tests.guard.safety_contract import CONTEXT, chunk, prompt
@@ -46,7 +47,7 @@ def test_a_policy_in_a_file_is_refused_as_long_as_nobody_knows_how_the_service_r
     file.write_text(json.dumps(POLICY))
     settings = Settings.read({"RAI_ENDPOINT": "127.0.0.1:50051", "RAI_POLICY": str(file)})
     with pytest.raises(NotConfigured, match=r"RAI_POLICY .* rai\.proto is in place .* name a policy"):
-        RaiService.from_settings(settings)
+        open_safety(settings)
 
 
 @pytest.mark.parametrize(
@@ -66,15 +67,15 @@ def test_an_address_that_is_none_is_named(endpoint: str) -> None:
 
 
 async def test_the_settings_name_the_service(rai: RaiStandIn) -> None:
-    service = RaiService.from_settings(Settings.read({**rai.settings, "RAI_POLICY": "mine", "RAI_TOKEN": "token"}))
+    service = open_safety(Settings.read({**rai.settings, "RAI_POLICY": "mine", "RAI_TOKEN": "token"}))
+    assert isinstance(service, RaiService)
     async with service.session(CONTEXT) as session:
         await session.finish()
         assert await collect(session) == [DONE]
     await service.aclose()
     assert rai.sessions[0].metadata["authorization"] == "Bearer token"
     assert rai.sessions[0].policy == PolicyName("mine")
-    with pytest.raises(NotConfigured, match="RAI_ENDPOINT"):
-        RaiService.from_settings(Settings.read({}))
+    assert open_safety(Settings.read({})) is None
 
 
 async def test_sessions_share_a_connection(rai: RaiStandIn, service: RaiService) -> None:
