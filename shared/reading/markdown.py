@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from shared.reading import Page
+from shared.reading.tables import markdown_table
 
 FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 """What Jekyll, Hugo, Docusaurus and others write above a page."""
@@ -27,6 +28,9 @@ _SPECIAL = re.compile(
 )
 """Code, and what is not shown: comments, tags of Liquid and Hugo, marks of blocks and attributes, and HTML."""
 _ENDS, _LIQUID_ENDS = re.compile("-->"), re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}")
+_TABLE_END, _ROW, _CELL = "</table>", re.compile(r"<tr\b[^<>]{0,1000}>"), re.compile(r"<t[dh]\b[^<>]{0,1000}>")
+_LONGEST_ROW = 5_000
+"""Characters of a table's row in Markdown; a line break in it is one in a cell."""
 _SHOWN_VALUE = re.compile(r"""\b(?:title|caption|label|summary)[ ]*=[ ]*(["'])(.*?)\1""", re.DOTALL)
 _STARTS = {"br": "\n", "p": "\n\n", "div": "\n", "li": "\n- ", "tr": "\n", "td": "| ", "th": "| ", "summary": "\n"}
 _ELEMENTS = re.compile(
@@ -75,8 +79,8 @@ def _entry(found: re.Match[str]) -> tuple[str, str]:
 
 
 def _shown(text: str, left_out: list[str]) -> Iterator[str]:
-    """The pieces of a text that are shown."""
-    start = 0
+    """The pieces of a text that are shown, with its tables in HTML as tables in Markdown."""
+    start, last_table = 0, text.rfind(_TABLE_END)
     while found := _SPECIAL.search(text, start):
         yield text[start : found.start()]
         start = found.end()
@@ -86,8 +90,16 @@ def _shown(text: str, left_out: list[str]) -> Iterator[str]:
         elif found["tag"]:
             left_out.append("template tags")
             yield " ".join(value for _, value in _SHOWN_VALUE.findall(found["tag"]))
-        elif (name := found["name"]) in _STARTS or (name and _ELEMENTS.fullmatch(name)):
-            yield "" if not name or found["html"].startswith("</") else _STARTS.get(name, "")
+        elif (name := found["name"]) == "table" and found.start() < last_table and found["html"] != _TABLE_END:
+            table, start = text[start : (end := text.index(_TABLE_END, start))], end
+            above, *rows = [table] if "span=" in table else _ROW.split(table)  # else columns would shift
+            cells = [["".join(_shown(cell, left_out)) for cell in _CELL.split(row)[1:]] for row in rows]
+            yield f"\n\n{''.join(_shown(above, left_out))}\n\n{markdown_table(cells)}\n\n"
+        elif name in _STARTS or (name and _ELEMENTS.fullmatch(name)):
+            instead = "" if not name or found["html"].startswith("</") else _STARTS.get(name, "")
+            line = text.rfind("\n", max(found.start() - _LONGEST_ROW, 0), found.start()) + 1
+            is_in_row = text[line : line + 4].lstrip().startswith("|")
+            yield " " if is_in_row and "\n" in instead else instead
         elif not found["mark"]:
             yield found[0]
     yield text[start:]

@@ -144,12 +144,10 @@ class _Converter(MarkdownConverter):
     """Keeps apart what is shown apart: digits that are raised or lowered, and bars in cells."""
 
     def convert_sup(self, el: Tag, text: str, **_: object) -> str:
-        """Write raised text."""
-        return shifted(text, str(el.find_previous(string=True) or ""), is_raised=True)
+        """Write raised or lowered text."""
+        return shifted(text, str(el.find_previous(string=True) or ""), is_raised=el.name == "sup")
 
-    def convert_sub(self, el: Tag, text: str, **_: object) -> str:
-        """Write lowered text."""
-        return shifted(text, str(el.find_previous(string=True) or ""), is_raised=False)
+    convert_sub = convert_sup
 
     def convert_td(self, _el: Tag, text: str, **_: object) -> str:
         """Write a cell of one column."""

@@ -4,6 +4,7 @@ import codecs
 import re
 import unicodedata
 from functools import partial
+from itertools import chain, groupby, islice
 
 from shared.reading import Page, UnreadableError
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
@@ -173,10 +174,6 @@ def _rtf_table(rows: re.Match[str]) -> str:
 
 
 def _limit_combining_marks(run: re.Match[str]) -> str:
-    kept: list[str] = []
-    marks = 0
-    for character in run[0]:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks <= _MAX_COMBINING_MARKS:
-            kept.append(character)
-    return "".join(kept)
+    pieces = groupby(run[0], lambda character: unicodedata.combining(character) > 0)
+    kept = (islice(piece, _MAX_COMBINING_MARKS if is_of_marks else None) for is_of_marks, piece in pieces)
+    return "".join(chain.from_iterable(kept))

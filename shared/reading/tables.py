@@ -27,21 +27,17 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     Rows may have different lengths: the header gets as many cells as the longest row.
     """
     written: list[str] = []
-    header: list[str] = []
-    width = 0
+    widths: list[int] = []
     for row in rows:
         cells = [_SPACE.sub(" ", text).strip().replace("|", "\\|") for text in row]
-        if not any(cells):
-            continue
-        width = max(width, len(cells))
-        if header:
+        if any(cells):
             written.append(f"| {' | '.join(cells)} |")
-        else:
-            header = cells
-    if not header:
+            widths.append(len(cells))
+    if not written:
         return ""
-    header += [""] * (width - len(header))
-    return "\n".join([f"| {' | '.join(header)} |", f"|{' --- |' * width}", *written])
+    written[0] += "  |" * (max(widths) - widths[0])
+    written.insert(1, f"|{' --- |' * max(widths)}")
+    return "\n".join(written)
 
 
 def repeat_merged(
@@ -77,9 +73,7 @@ def read_delimited(text: str, delimiter: str | None = None, limits: ReadLimits =
     if named := _NAMED_DELIMITER.match(text):
         text, delimiter = text[named.end() :], named[1]
     delimiter = delimiter or _found_delimiter(text)
-    if not delimiter:
-        return text
-    return markdown_table(_counted(_values(text, delimiter), limits))
+    return markdown_table(_counted(_values(text, delimiter), limits)) if delimiter else text
 
 
 def _counted(rows: Iterable[list[str]], limits: ReadLimits) -> Iterator[list[str]]:
@@ -109,11 +103,9 @@ def _found_delimiter(text: str) -> str | None:
 
 def _blocks(rows: Sequence[list[str]]) -> Iterator[list[list[str]]]:
     """What empty rows separate on a sheet, without its empty columns."""
-    for filled, block in groupby(rows, key=any):
-        if filled:
-            kept = list(block)
-            columns = [column for column in range(len(kept[0])) if any(row[column] for row in kept)]
-            yield [[row[column] for column in columns] for row in kept]
+    for kept in (list(block) for filled, block in groupby(rows, key=any) if filled):
+        columns = [column for column in range(len(kept[0])) if any(row[column] for row in kept)]
+        yield [[row[column] for column in columns] for row in kept]
 
 
 def _block_texts(block: list[list[str]]) -> Iterator[str]:

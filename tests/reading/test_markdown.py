@@ -32,6 +32,13 @@ def test_of_front_matter_the_title_and_the_description_are_shown() -> None:
         ("```\n{% raw %}\n<!-- kept -->\nTitle\n-----\n```", "```\n{% raw %}\n<!-- kept -->\nTitle\n-----\n```"),
         ("Opening\n=======\n\nText\n\nPart\n---\n\nMore", "# Opening\n\nText\n\n## Part\n\nMore"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
+        (
+            "<table>\n<tr>\n<th>Boat</th>\n<th>Fee\n\n<tr><td>*Oar*<br>wide<td>{% x %}7</tr></table>\nMore <table>",
+            "| Boat | Fee |\n| --- | --- |\n| *Oar* wide | 7 |\n\nMore",
+        ),
+        ("<table><tr><td rowspan=2>a<td>b<tr><td>c</table>", "| a| b\n| c"),
+        ("a\n\n| b<br>c | d<ul><li>e</ul> |\n|---|---|", "a\n\n| b c | d e |\n|---|---|"),
+        ("```\n<table><tr><td>a</table>\n```", "```\n<table><tr><td>a</table>\n```"),
         ("text\n\n---\n\nmore", "text\n\n---\n\nmore"),
         ("never closed <!-- ", "never closed"),
     ],
@@ -52,7 +59,9 @@ def test_headings_of_other_formats_are_headings() -> None:
     assert read("= Title\n\n== Part\n\na == b", ".adoc") == "# Title\n\n## Part\n\na == b"
 
 
-@pytest.mark.parametrize("piece", ["<!--", "{{", "{%", "`", "```\n", "<a ", ":::{", "a\n", "=\n", "{% comment %}"])
+@pytest.mark.parametrize(
+    "piece", ["<!--", "{{", "{%", "`", "```\n", "<a ", ":::{", "a\n", "=\n", "{% comment %}", "<table>"]
+)
 def test_no_text_takes_long(piece: str) -> None:
     """The time limit of the tests is what a quadratic pattern would exceed."""
     read_pages(b"x" + piece.encode() * (1_000_000 // len(piece)), ".md")
