@@ -420,7 +420,8 @@ async def test_a_section_is_asked_for_by_its_sign_and_number_and_not_found_where
 
 
 async def test_a_sentence_is_no_answer_where_many_sections_say_as_much() -> None:
-    pages = [said(f"## Part {number}\n\nThe harbour office has rule {number}.", f"{number}.md") for number in range(5)]
+    rule = "The harbour office has, like all others of the town and of the towns around the lake, rule number"
+    pages = [said(f"## Part {number}\n\n{rule} {number} of its own book.", f"{number}.md") for number in range(12)]
     assert (await ask("What is the harbour office?", *pages)).finished[0].answer_kind == "nearest"
     assert (await ask("What is the harbour office?", *pages[:2])).finished[0].answer_kind == "answer"
 

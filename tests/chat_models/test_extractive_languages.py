@@ -193,7 +193,7 @@ async def test_a_passage_that_vectors_place_near_is_shown_though_it_has_no_word_
     assert f"{nearest}{name} After five years of service you get 30 vacation days." in text
     assert "[leave.md]" in text
     assert (await said(question, other, ACCORDING_TO_VECTORS)).startswith(SAYINGS[language].nothing)
-    assert (await said(question, other, replace(near, closeness=(0.7,)))).startswith("After five years")
+    assert (await said(question, other, replace(near, closeness=(1.0,)))).startswith("After five years")
     rules = "These rules are for all who work here, wherever that is. " * 15
     long = replace(near, content=f"{rules}\n\n{near.content}", closeness=(0.1, 0.25), parts=(rules, near.content))
     assert near.content in await said(question, other, long)
@@ -238,7 +238,7 @@ async def answered(index: SqliteRetriever, question: str, language: str | None =
 async def test_the_whole_index_tells_that_a_name_is_not_in_it_and_that_other_words_are_common(
     museum: SqliteRetriever,
 ) -> None:
-    assert (await answered(museum, "Who built the tower of Zanzibar?")).startswith(SAYINGS["en"].unsaid)
+    assert SAYINGS["en"].nearest in await answered(museum, "Who built the tower of Zanzibar?")
     assert "The Zeppelin museum stands by the lake." in await answered(museum, "Where is the Zeppelin tower?")
 
 

@@ -21,11 +21,11 @@ from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, PartHealth, Passage, RequestContext, Role, ToolCall
 from shared.errors import BadRequest
 from shared.events import CompletionStarted, Usage
-from shared.words.stop_words import LIGHT, likely_language
+from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_SURE, _UNSURE = 0.55, -1.0
+_SURE, _UNSURE = 0.85, -0.5
 """Logarithms of odds: from where on the best statements are an answer, and below which they hold it hardly ever."""
 _NEAR = 0.2
 """Share of the question, or closeness, from which a statement is shown as the nearest one."""
@@ -107,9 +107,9 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     statements = read_sources(passages)
     query = questions.standalone_query(asked)
     before = questions.subject_words(query).keys() - questions.subject_words(request.question).keys()
-    found = ranked(query, statements, request.rarities, LIGHT | before)
+    found = ranked(query, statements, request.rarities, before)
     if before and found.sure < _SURE:  # perhaps it refers to nothing
-        found = max(found, ranked(request.question, statements, request.rarities), key=lambda one: one.share)
+        found = max(found, ranked(request.question, statements, request.rarities), key=lambda one: one.sure)
     own, foreign = told_language(request.question), told_language(sample)
     is_known = not (own and foreign and own != foreign) or any(passage.closeness for passage in passages)
     if is_known and (names := questions.documents_mentioning(request.question, found.statements)):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
 
-from shared.chat_models.extractive.relevance import subject_words
+from shared.chat_models.extractive.relevance import LONGEST_QUESTION, subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Message, Role
@@ -15,8 +15,6 @@ from shared.history.contents import title_of
 from shared.words.stop_words import DOCUMENTS, LIGHT, MENTIONING, joining_words
 from shared.words.terms import ends_of, spelled, words
 
-_LONGEST_QUESTION = 500
-"""Characters of a question that are used for the query."""
 _MOST_ADDED_WORDS = 12
 """Maximum number of words added from earlier questions."""
 _MIN_SUBJECT_WORDS = 2
@@ -46,7 +44,7 @@ _LENGTHS = range(2, 7)
 
 def asks_for_nothing(questions: Sequence[str]) -> bool:
     """Whether the last of some questions asks nothing that documents could tell: a greeting, thanks, who is here."""
-    question = questions[-1][:_LONGEST_QUESTION]
+    question = questions[-1][:LONGEST_QUESTION]
     if subject_words(question).keys() - GREETINGS.keys():
         return False
     greets = any(spelled(word) in GREETINGS for word in words(question))
@@ -56,12 +54,12 @@ def asks_for_nothing(questions: Sequence[str]) -> bool:
 def standalone_query(questions: Sequence[str]) -> str:
     """Return the last question of some, oldest first, with words of earlier ones added if it refers to them."""
     *earlier, question = questions
-    last = " ".join(ends_of(question, _LONGEST_QUESTION).split())
+    last = " ".join(ends_of(question, LONGEST_QUESTION).split())
     known = set(subject_words(last))
     added: list[str] = []
     refers = _refers_to_earlier(last)
     while refers and earlier and len(added) < _MOST_ADDED_WORDS:
-        before = earlier.pop()[:_LONGEST_QUESTION]
+        before = earlier.pop()[:LONGEST_QUESTION]
         new = {folded: word.text for folded, word in subject_words(before).items() if folded not in known}
         known |= new.keys()
         added += new.values()
@@ -75,7 +73,7 @@ def parts_asked(question: str) -> list[str]:
     `How long is A, and what is B?` asks for each. What is compared, as in `A B or C B`, and `A and C B`, takes along
     the words that only the other has.
     """
-    text = " ".join(ends_of(question, _LONGEST_QUESTION).split())
+    text = " ".join(ends_of(question, LONGEST_QUESTION).split())
     joining, pieces = joining_words(text), [""]
     for word in text.split():
         if spelled(word) in joining:
@@ -97,7 +95,7 @@ def parts_asked(question: str) -> list[str]:
 
 def documents_mentioning(question: str, statements: Sequence[Statement]) -> str:
     """Name the documents that have what a question asks for, where it asks which do; empty: it asks something else."""
-    every = [spelled(word) for word in words(question[:_LONGEST_QUESTION])]
+    every = [spelled(word) for word in words(question[:LONGEST_QUESTION])]
     if DOCUMENTS.isdisjoint(every[:_FIRST_WORDS]) or MENTIONING.isdisjoint(every):
         return ""
     wanted = [word for key, word in subject_words(question).items() if key not in DOCUMENTS | MENTIONING]

@@ -1,7 +1,7 @@
 """Chooses statements to quote, each with what it needs to be understood alone."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from shared.chat_models.extractive.relevance import is_duplicate
@@ -37,57 +37,42 @@ def best_quotes(
     most: int = MOST_STATEMENTS,
     size: int = LONGEST_ANSWER,
 ) -> list[Quote]:
-    """Choose the statements that most likely answer the question, and quote each with what it needs; the best first.
+    """Choose the statements that most likely answer the question, the best with what stands around it.
 
-    What is `known` is not repeated. Statements that stand under the same heading are one quote.
+    What is `known` is not repeated. Statements that stand under the same heading are one quote, and the best comes
+    first.
     """
-    chosen: list[Statement] = []
-    quotes: dict[tuple[int, str | None], set[int]] = {}
     ranks = sorted(range(len(statements)), key=lambda place: -statements[place].score)
     best = statements[ranks[0]] if ranks else Statement("")
+    least = best.score - (_FURTHER_ROW if best.label else _FURTHER)
+    chosen: list[int] = []
     for place in ranks:
         one = statements[place]
-        if len(chosen) == most or one.score < best.score - (_FURTHER_ROW if best.label else _FURTHER):
+        if len(chosen) >= most or one.score < least:
             break
-        if any(is_duplicate(one, other) for other in (*known, *chosen)):
+        said = [statements[other] for other in chosen]
+        if any(is_duplicate(one, other) for other in (*known, *said)) or (said and not _fit([*said, one], size)):
             continue
-        said = set[int]().union(*quotes.values())
-        places = next((new for new in _needed(statements, place) if _fit(statements, said | new, size)), {place})
-        if chosen and not _fit(statements, said | places, size):
-            continue
-        chosen.append(one)
-        quotes.setdefault((one.source, one.topic), set()).update(places)
-    if chosen and chosen[0].share < _WHOLE and not chosen[0].label:
-        _continue(statements, quotes, (chosen[0].source, chosen[0].topic), size)
+        before = None if chosen else _needed_before(statements, place)
+        chosen += [place] if before is None or not _fit([statements[before], one], size) else [place, before]
+    behind = chosen[0] + 1 if chosen and statements[chosen[0]].share < _WHOLE else len(statements)
+    for place in range(behind, len(statements)):  # what follows the best may say of `it` what was asked
+        one, said = statements[place], [statements[other] for other in {*chosen, place}]
+        if (one.source, one.topic) != (best.source, best.topic) or one.label or not _fit(said, size):
+            break
+        chosen.append(place)
+    quotes: dict[tuple[int, str | None], set[int]] = {}
+    for place in chosen:
+        quotes.setdefault((statements[place].source, statements[place].topic), set()).add(place)
     return [[statements[place] for place in sorted(quote)] for quote in quotes.values()]
 
 
-def _continue(
-    statements: Sequence[Statement],
-    quotes: Mapping[tuple[int, str | None], set[int]],
-    here: tuple[int, str | None],
-    size: int,
-) -> None:
-    """Add what follows the best quote under its heading, while there is room: it may say of `it` what was asked."""
-    for place in range(max(quotes[here]) + 1, len(statements)):
-        one, said = statements[place], set[int]().union(*quotes.values())
-        if (one.source, one.topic) != here or one.label or not _fit(statements, said | {place}, size):
-            return
-        quotes[here].add(place)
-
-
-def _needed(statements: Sequence[Statement], place: int) -> Iterator[set[int]]:
-    """Yield the places of what a statement needs, the most first: its list and lead, what it refers back to."""
+def _needed_before(statements: Sequence[Statement], place: int) -> int | None:
+    """Return the place of what a statement is not understood without: its list's lead, or what it points back to."""
     one = statements[place]
-    source = [number for number, other in enumerate(statements) if other.source == one.source]
-    if lead := one.lead or (one.text if one.introduces else ""):
-        heads = {number for number in source if statements[number].text == lead}
-        yield {place} | heads | {number for number in source if statements[number].lead == lead}
-        yield {place} | heads
-    first = place
-    while not one.is_item and first > source[0] and _points_back(statements[first].text):
-        first -= 1
-    yield from (set(range(begin, place + 1)) for begin in range(first, place))
+    points_back = not one.is_item and _points_back(one.text)
+    here = (at for at in range(place - 1, -1, -1) if statements[at].source == one.source)
+    return next((at for at in here if points_back or statements[at].text == one.lead), None)
 
 
 def written(quotes: Collection[Quote]) -> str:
@@ -114,5 +99,5 @@ def _points_back(text: str) -> bool:
     return not POINTS_BACK.isdisjoint(map(spelled, islice(words(text), _FIRST_WORDS)))
 
 
-def _fit(statements: Sequence[Statement], places: Iterable[int], size: int) -> bool:
-    return sum(len(statements[place].text) for place in places) <= size
+def _fit(statements: Collection[Statement], size: int) -> bool:
+    return sum(len(one.text) for one in statements) <= size

@@ -4,7 +4,7 @@ Words are compared by the same terms as in retrieval (`shared.words.terms`), so 
 matches its statements. What counts how much has been learned from questions whose answers are known: `weights.txt` has
 the weights, and `python -m evaluation.fitting` fits them anew. A statement's score is their sum, so that the difference
 of two scores is the logarithm of how much likelier one is to hold the answer (a conditional logit model). Of the best
-one and how far it is before others, a logistic model tells whether it is an answer.
+one and its chance among the others, a logistic model tells whether it is an answer.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.retrieval import searched_name
-from shared.words.stop_words import ASKING, COUNTING, LIGHT, STOP_WORDS, is_abbreviation, language_of, likely_language
+from shared.words.stop_words import ASKING, COUNTING, STOP_WORDS, is_abbreviation, language_of, likely_language
 from shared.words.terms import (
     MOST_MISSPELT,
     ends_of,
@@ -32,21 +32,15 @@ from shared.words.terms import (
 _LINES = Path(__file__).with_name("weights.txt").read_text(encoding="utf-8").splitlines()
 WEIGHTS = {line.partition(": ")[0]: float(line.partition(": ")[2]) for line in _LINES if line and line[:2] != "//"}
 """The weights of a statement's features, and those of a decision, which begin with `sure`."""
-_LONGEST_QUESTION = 10_000
-"""Characters of a question that are read."""
-_MOST_QUESTION_WORDS = 64
-"""Maximum number of subject words that are used of a question."""
-_LOW_WEIGHT = 0.5
-"""Factor for a word with many meanings."""
+LONGEST_QUESTION = 500
+"""Characters of a question that are used, of its beginning and its end."""
 _HEAD_FACTOR = 0.6
 """Factor for a word of which only the first letters are there, as of an inflection or a compound."""
 _UNSEEN = 80
 """Passages without the word that are counted beside the sources, as the built-in index does."""
-_RIVAL, _OTHERS = 4, 0.1
-"""The place of the statement, counted from 0, that the best one has to be before, and what is taken for the share of
-the question that it has where the sources have no more statements."""
-_REPEATING = 10.0
-"""What the score of a statement loses that says nothing that the question does not."""
+_OTHERS, _OTHERS_SHARE = 10, 0.5
+"""Statements that are thought of beside those of the sources, since an index of one page has few others, and the share
+of the question that each has."""
 _MIN_OVERLAP = 0.6
 """Share of another's terms that a duplicate's are, at least. Passages overlap, so a sentence can be found twice."""
 _GRAMMAR = re.compile("[\u3040-\u309f]+")
@@ -68,8 +62,6 @@ class Ranked(NamedTuple):
     """Statements with their scores, in reading order."""
 
     statements: Sequence[Statement]
-    share: float
-    """The share of the question that one of them has, at most."""
     sure: float
     """How sure it is that the best ones hold the answer, as the logarithm of the odds: 0 is as likely as not."""
 
@@ -79,7 +71,7 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
 
     `languages` are those of the statements that the words are compared with; none: that of the text.
     """
-    text = ends_of(text, _LONGEST_QUESTION)
+    text = ends_of(text, LONGEST_QUESTION)
     own = language_of(text)
     dropped = ASKING | (STOP_WORDS[own] if own else STOP_WORDS["en"] | STOP_WORDS["de"])
     found: dict[str, SubjectWord] = {}
@@ -87,7 +79,7 @@ def subject_words(text: str, languages: Sequence[str] = ()) -> dict[str, Subject
         key = spelled(word) if len(word) > 1 else terms[0]
         if (key not in dropped or is_abbreviation(word, text)) and not _GRAMMAR.fullmatch(key):
             found.setdefault(key, SubjectWord(word, terms))
-    return {key: found[key] for key in ends_of([*found], _MOST_QUESTION_WORDS)}
+    return found
 
 
 def read_sources(sources: Iterable[Passage]) -> list[Statement]:
@@ -119,26 +111,23 @@ def read_statement(one: Statement, sourcepage: str, language: str, around: froze
 
 
 def ranked(
-    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], light: Collection[str] = LIGHT
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], earlier: Collection[str] = ()
 ) -> Ranked:
     """Score statements by how likely each is to hold the answer to a question.
 
     `rarities` are the inverse document frequencies of words in the index, by `spelled`; that of another word is made of
-    the passages that have it. Words in `light` say less of the question's subject than others.
+    the passages that have it. Words that are from `earlier` questions count a quarter.
     """
-    asked = weighted(question, statements, rarities, light)
+    asked = weighted(question, statements, rarities, earlier)
     features = statement_features(question, statements, asked) if asked else ()
-    # A statement that says nothing that the question does not is a heading, or a question itself.
-    said = frozenset[str]().union(*(_terms(question, language) for language in {one.language for one in statements}))
     named = {one.topic: _terms(one.topic or "", one.language) for one in statements}
     found: list[Statement] = []
     for one, of in zip(statements, features, strict=False):
         lacks = [word.terms for word, _ in asked if one.terms.isdisjoint(word.terms)]
         is_named = any(not named[one.topic].isdisjoint(terms) for terms in lacks)
-        score = _weigh(of) - (_REPEATING if one.terms <= said else 0.0)
-        found.append(replace(one, share=of["share"], score=score, is_named=is_named))
+        found.append(replace(one, share=of["share"], score=_weigh(of), is_named=is_named))
     sure = WEIGHTS["sure"] + _weigh(decision_features(found, asked)) if found else -math.inf
-    return Ranked(found, max((one.share for one in found), default=0.0), sure)
+    return Ranked(found, sure)
 
 
 def _weigh(features: Mapping[str, float]) -> float:
@@ -146,7 +135,7 @@ def _weigh(features: Mapping[str, float]) -> float:
 
 
 def weighted(
-    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], light: Collection[str] = LIGHT
+    question: str, statements: Sequence[Statement], rarities: Mapping[str, float], earlier: Collection[str] = ()
 ) -> Asked:
     """The subject words of a question, with the terms that the statements have for them."""
     languages = tuple(dict.fromkeys(one.language for one in statements))
@@ -160,15 +149,14 @@ def weighted(
             tries, terms = tries - 1, tuple(every.intersection(near)) or terms
         count = sum(not passage.isdisjoint(terms) for passage in passages)
         rarity = rarities.get(spelled(word.text), math.log((len(passages) + _UNSEEN) / (count + 0.5)))
-        weight = rarity * (_LOW_WEIGHT if spelled(word.text) in light else 1)
-        asked.append((SubjectWord(word.text, terms), weight))
+        asked.append((SubjectWord(word.text, terms), rarity / 4 if spelled(word.text) in earlier else rarity))
     total = sum(weight for _, weight in asked)
     return [(word, weight / total) for word, weight in asked] if total else []
 
 
 def statement_features(question: str, statements: Sequence[Statement], asked: Asked) -> Iterator[dict[str, float]]:
     """Yield what tells of each statement whether it holds the answer, as `weights.txt` describes it."""
-    counts = not COUNTING.isdisjoint(map(spelled, ends_of(question, _LONGEST_QUESTION).split()))
+    counts = not COUNTING.isdisjoint(map(spelled, ends_of(question, LONGEST_QUESTION).split()))
     shares = [share for _, share in asked]
     # A section that a text refers to is not the one that it stands in.
     own = [
@@ -185,7 +173,7 @@ def statement_features(question: str, statements: Sequence[Statement], asked: As
             "around": math.sumprod(wide, shares) - share,
             "closeness": one.closeness,
             "rank": math.log1p(one.source),
-            "length": min(len(one.text) / 300, 3),
+            "length": _length(one),
             "number": float(counts and any(map(str.isdigit, one.text))),
             "introduces": float(one.introduces),
             "first": float(is_first),
@@ -194,19 +182,20 @@ def statement_features(question: str, statements: Sequence[Statement], asked: As
 
 def decision_features(statements: Sequence[Statement], asked: Asked) -> dict[str, float]:
     """Return what tells whether the best of some statements is an answer, as `weights.txt` describes it."""
-    ranks = sorted(statements, key=lambda one: -one.score)
-    best, closeness = ranks[0], min(one.closeness for one in statements)
-    least = _weigh({"share": _OTHERS, "closeness": closeness})
-    lacks = [(share - share * _presence(word, best.terms | best.context), word) for word, share in asked]
+    best = max(statements, key=lambda one: one.score)
+    other = _weigh({"share": _OTHERS_SHARE, "closeness": min(one.closeness for one in statements)})
+    scores = [*(one.score for one in statements), *[other] * _OTHERS]
     return {
-        "sure share": best.share,
-        "sure elsewhere": sum(lack for lack, word in lacks if not best.passage.isdisjoint(word.terms)),
-        "sure lacks": max(lack for lack, _ in lacks),
+        "sure words": best.share * min(len(asked), 8),
         "sure closeness": best.closeness,
+        "sure length": _length(best),
         "sure vectors": float(any(one.closeness for one in statements)),
-        "sure words": min(len(asked), 8),
-        "sure lead": best.score - (ranks[_RIVAL].score if len(ranks) > _RIVAL else least),
+        "sure chance": -math.log(sum(math.exp(score - best.score) for score in scores)),
     }
+
+
+def _length(one: Statement) -> float:
+    return min(len(one.text) / 300, 3)
 
 
 def _presence(word: SubjectWord, terms: frozenset[str]) -> float:
