@@ -29,7 +29,7 @@ from shared.chat_models.extractive.quotes import best_quotes, written
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Caller, RequestContext
 from shared.core.fold import fold
-from shared.runs.begin import Arrival, Keeping, begin
+from shared.runs.begin import Arrival, begin
 from shared.settings import Settings
 from shared.turns.accept import Asker, RouteOptions, accept
 from shared.wire.request_body import Body
@@ -79,8 +79,8 @@ async def cases_of(file: Path, data: str, embeddings: str) -> list[Case]:
         until = asyncio.get_running_loop().time() + _SECONDS
         options = RouteOptions()
         accepted = accept(wire, body, asker, settings, options)
-        arrival = Arrival(asker=asker, keeping=Keeping(False), until=until, options=options, protocol="ai-chat")
-        await fold((await begin(service, None, accepted, arrival, None)).events())
+        arrival = Arrival(asker=asker, until=until, options=options, protocol="ai-chat")
+        await fold((await begin(service, _no_runs, accepted, arrival, None)).events())
         statements = relevance.read_sources(recorder.last.sources)
         query = queries.standalone_query(said)
         asked = relevance.weighted(query, statements, recorder.last.rarities)
@@ -88,6 +88,10 @@ async def cases_of(file: Path, data: str, embeddings: str) -> list[Case]:
             features = [*relevance.statement_features(query, statements, asked)]
             found.append(Case(question, recorder.last, statements, features, asked))
     return found
+
+
+async def _no_runs() -> None:
+    """Runs are not kept here."""
 
 
 def fit_statements(cases: list[Case]) -> dict[str, float]:
