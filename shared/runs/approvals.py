@@ -20,7 +20,7 @@ from shared.events import ChatEvent, ConsentAsked
 from shared.runs import Conflict, ObjectStore, claim, kept_tools, live, write_once
 from shared.runs.journal import read_journal, write_first_piece
 from shared.runs.records import State, decode, is_run_id
-from shared.tools.calls import CallState, KeptCall
+from shared.tools.calls import CallState, KeptCall, no_such_approval
 
 MOST_LISTED = 100
 """Maximum approvals in one page of a list."""
@@ -70,11 +70,6 @@ class Approval:
     """Name of the run's owner."""
     is_own: bool
     """Whether the reader owns the run."""
-
-
-def no_such_approval() -> NotFound:
-    """Make the error for an approval that the caller may not see, whatever the reason."""
-    return NotFound("There is no such approval, or it is not yours to see.")
 
 
 async def open_approvals(

@@ -20,10 +20,11 @@ import msgspec
 from shared.chat_types import ChatRequest
 from shared.core.fold import Answer, fold
 from shared.core.running_turn import RunningTurn
-from shared.errors import BadRequest, NotFound, Stopped, SwitchboardError, TooSlow, Unavailable
+from shared.errors import BadRequest, Stopped, SwitchboardError, TooSlow, Unavailable
 from shared.events import AgentMessage, ChatEvent, ConsentAsked, Failed, Finished, TextDelta, Thought, ThoughtsAdded
 from shared.history import owner_of
 from shared.service import Service
+from shared.tools.calls import no_such_approval
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions
 from shared.turns.begin import acts, begin_turn
 from shared.wire.request_body import Body
@@ -185,7 +186,7 @@ async def begin(
         if keeping.acts:  # a phrase with a code that names no call is a question like any other
             undone = await runs.consents.withdraw(owner, request)
     if any(decision.approval_id for decision in request.decisions):
-        raise NotFound("There is no such approval, or it is not yours to see.")
+        raise no_such_approval()
     accepted = replace(accepted, request=replace(request, decisions=()))
     problem = ""
     if runs and body:

@@ -11,7 +11,7 @@ from shared.chat_types import ChatRequest, Decision, Message, Role
 from shared.errors import InternalError, NotFound
 from shared.events import ChatEvent, CompletionStarted, ConsentAsked, Finished, Retrieved
 from shared.runs import ObjectStore, approvals, claim, journal, records, write_once
-from shared.tools.calls import KeptCall
+from shared.tools.calls import KeptCall, no_such_approval
 from shared.wire.consent import title_of
 
 _MOST_LOOKED_AT = 5
@@ -78,7 +78,7 @@ class Consents:
         """
         state = await claim.read_state(self.store, run_id)
         if state is None:
-            raise approvals.no_such_approval()
+            raise no_such_approval()
         known = await journal.read_piece(self.store, run_id, state.journal, 0) or []
         newest = [[event for event in known if isinstance(event, kind)][-1:] for kind in (Retrieved, CompletionStarted)]
         begin = (*newest[0], *newest[1])

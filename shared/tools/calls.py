@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 import msgspec
 
 from shared.chat_types import Json
+from shared.errors import NotFound
 from shared.events import OpenCall
 from shared.tools import Tool, ToolResult
 
@@ -112,3 +113,8 @@ class CallBook(Protocol):
 def canonical(arguments: Mapping[str, Json]) -> str:
     """Write arguments as canonical JSON: sorted keys, no spaces."""
     return msgspec.json.encode(arguments, order="sorted").decode()
+
+
+def no_such_approval() -> NotFound:
+    """Make the error for an approval that the caller may not see, whatever the reason."""
+    return NotFound("There is no such approval, or it is not yours to see.")

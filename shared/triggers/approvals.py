@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from shared import app
 from shared.chat_types import Decision, Json
-from shared.errors import BadRequest, NotFound
+from shared.errors import BadRequest
 from shared.identity import is_among
 from shared.settings.derived import callers_named
+from shared.tools.calls import no_such_approval
 from shared.triggers.door import Call, checked_first
 from shared.triggers.reading_runs import parts, require_runs
 from shared.web.responses import json_response
@@ -76,7 +77,7 @@ async def decide_approval(call: Call) -> Response:
     decision = Decision(decided.approved, approval_id=_id_of(call.request), reason=decided.reason)
     approval = await runs.consents.decide(decision, decider, here=False)
     if approval is None:
-        raise NotFound("There is no such approval, or it is not yours to see.")
+        raise no_such_approval()
     return json_response(_json_of(approval))
 
 

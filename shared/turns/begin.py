@@ -33,6 +33,7 @@ from shared.retrieval import Retriever
 from shared.retrieval.filtered import Screened
 from shared.service import Service
 from shared.telemetry import unwatched, unwatched_call
+from shared.tools.calls import no_such_approval
 from shared.tools.table import TOOLS
 from shared.turns.accept import AcceptedRequest, Asker
 
@@ -114,7 +115,7 @@ def _checked(service: Service, request: ChatRequest, *, team: bool) -> tuple[Age
             f"{request.form.key}: a team of agents answers with a text of each. Leave it out, or ask another model."
         )
     if request.decisions:
-        raise NotFound("There is no such approval, or it is not yours to see.")
+        raise no_such_approval()
     agent = _agent_for(service, request)
     own = agent.tools if agent else ()
     return agent, check_tools(request, team=team, takes_tools=service.model.takes_tools, own=own)
