@@ -24,6 +24,7 @@ from tests.clients.ai_chat_protocol import NODE, install_clients
 from tests.clients.ai_sdk import install_ai_sdk
 from tests.clients.asking import Client, running
 from tests.clients.semantic_kernel.package import install_package
+from tests.clients.served import end_served
 from tests.clock import Clock
 from tests.stand_ins.azurite import Azurite, install_azurite
 
@@ -215,19 +216,25 @@ def inspector() -> None:
     """MCP's inspector: it is installed."""
 
 
-@pytest.fixture(scope="session")
-def ag_ui() -> None:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def ag_ui() -> AsyncGenerator[None]:
     """`@ag-ui/client` in several versions: they are installed."""
+    yield
+    await end_served(CLIENTS / "ag_ui")
 
 
-@pytest.fixture(scope="session")
-def openai_responses() -> None:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def openai_responses() -> AsyncGenerator[None]:
     """OpenAI's npm package and AI SDK's provider: they are installed."""
+    yield
+    await end_served(CLIENTS / "openai_responses")
 
 
-@pytest.fixture(scope="session")
-def ai_sdk() -> None:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def ai_sdk() -> AsyncGenerator[None]:
     """Vercel's AI SDK in several versions: they are installed."""
+    yield
+    await end_served(CLIENTS / "ai_sdk")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -12,6 +12,9 @@ from typing import Any
 ANSWER_SECONDS = 180
 """How long an answer may take: a client's packages may have to be compiled first, on a busy machine."""
 
+LONGEST_LINE = 2**24
+"""Bytes of a line that a client prints."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -57,6 +60,12 @@ class Client:
             line = await self.process.stdout.readline()
         return json.loads(line)
 
+    async def end(self) -> None:
+        """Let it end: it has no more lines."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        await self.process.wait()
+
 
 @asynccontextmanager
 async def running(*command: str | Path) -> AsyncGenerator[Client]:
@@ -66,11 +75,10 @@ async def running(*command: str | Path) -> AsyncGenerator[Client]:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={"PATH": os.environ["PATH"]},
-        limit=2**22,
+        limit=LONGEST_LINE,
     )
+    client = Client(process)
     try:
-        yield Client(process)
+        yield client
     finally:
-        if process.stdin:
-            process.stdin.close()
-        await process.wait()
+        await client.end()

@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.clients.ai_chat_protocol import NODE, install_clients
+from tests.clients.served import served
 
 FOLDER = Path(__file__).parent
 VERSIONS = tuple(json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))["dependencies"])
@@ -70,19 +70,8 @@ async def run(
     version: str, url: str, *steps: dict[str, Any], messages: list[Any] | None = None, thread_id: str | None = None
 ) -> list[Run]:
     """Let an agent take these steps after these messages."""
-    process = await asyncio.create_subprocess_exec(
-        NODE,
-        FOLDER / "run.mjs",
-        *(version, url),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"PATH": os.environ["PATH"]},
-    )
     asked = {"threadId": thread_id, "messages": messages or [], "steps": steps}
-    printed, complaints = await process.communicate(json.dumps(asked).encode())
-    assert process.returncode == 0, complaints.decode()
-    told = json.loads(printed.decode().splitlines()[-1])
+    told = await served(FOLDER / "run.mjs", version, url, asked=asked)
     assert not told["warnings"]
     return [Run(**seen) for seen in told["seen"]]
 

@@ -1,14 +1,13 @@
-// Lets an AG-UI agent run once for each step, and prints, as one JSON document, what its page has after each,
+// Lets an AG-UI agent run once for each step, and exports, as one JSON document, what its page has after each,
 // and what the client warns of, such as an event that it does not know.
-// Arguments: the client's version, and the agent's URL. The steps come as JSON through the standard input, each with the
+// Arguments: the client's version, and the agent's URL. It is run by `served.mjs`, which has the steps, each with the
 // `message` that the user adds, the `parameters` of the run, and whether the user leaves at the first text (`leaves`);
 // without a message the page was loaded again, has the questions alone, and follows the run; with `decides` the user
 // answers the interrupts of the last run, and with `again` asks the last question anew. To each call of a tool of the page it answers "Snow.", and runs again.
-import { text } from "node:stream/consumers";
 
-const [version, url] = process.argv.slice(2);
+const [version, url] = given.arguments;
 const { HttpAgent, runHttpRequest, transformHttpEventStream } = await import(version);
-const { threadId, messages, steps } = JSON.parse(await text(process.stdin));
+const { threadId, messages, steps } = given.asked;
 
 class Agent extends HttpAgent {
   connect({ runId }) {
@@ -46,4 +45,4 @@ for (const { message, parameters = {}, leaves, decides, again } of steps) {
   }
   step.messages = structuredClone(agent.messages);
 }
-console.log(JSON.stringify({ seen, warnings }));
+export const outcome = JSON.stringify({ seen, warnings });

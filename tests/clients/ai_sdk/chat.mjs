@@ -1,14 +1,13 @@
-// Talks to the app as an app's page does with `useChat`, and prints what the page would have: a chat of the AI SDK whose
-// state is in plain variables. Arguments: the package, which is a version of `ai`, and the URL to post to. What to do
-// comes as JSON through the standard input: {id, messages, steps}, where id is the chat's; each step is {do, at, …} with the name of a function
+// Talks to the app as an app's page does with `useChat`, and exports what the page would have: a chat of the AI SDK whose
+// state is in plain variables. Arguments: the package, which is a version of `ai`, and the URL to post to. It is
+// run by `served.mjs`, which has what to do: {id, messages, steps}, where id is the chat's; each step is {do, at, …} with the name of a function
 // below and, if it asks another URL, that.
-// Prints one JSON document, {steps: [{status, error, message, messages, …}]}.
-import { text } from "node:stream/consumers";
+// Exports one JSON document, {steps: [{status, error, message, messages, …}]}.
 
-const [version, api] = process.argv.slice(2);
+const [version, api] = given.arguments;
 const sdk = await import(version);
 const { AbstractChat, DefaultChatTransport, readUIMessageStream } = sdk;
-const { id, messages, steps } = JSON.parse(await text(process.stdin));
+const { id, messages, steps } = given.asked;
 
 class State {
   status = "ready";
@@ -139,4 +138,4 @@ for (const { do: action, at, ...options } of steps) {
     ...more,
   });
 }
-console.log(JSON.stringify({ steps: done }));
+export const outcome = JSON.stringify({ steps: done });

@@ -1,16 +1,15 @@
-// Asks the app for a response as an app does with OpenAI's package or AI SDK's provider for it, and prints what the
-// client gave back as one JSON document. Arguments: the client (a name of `clients` below) and the base URL. What to ask
-// comes as JSON through the standard input; with `leaveAfterText`, the client leaves once it has some text. AI SDK calls the
+// Asks the app for a response as an app does with OpenAI's package or AI SDK's provider for it, and exports what the
+// client gave back as one JSON document. Arguments: the client (a name of `clients` below) and the base URL. It is run
+// by `served.mjs`, which has what to ask; with `leaveAfterText`, the client leaves once it has some text. AI SDK calls the
 // `tools`, whose result is "Snow.", and asks again with it.
-import { text } from "node:stream/consumers";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateObject, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
-const [client, baseURL] = process.argv.slice(2);
-const { leaveAfterText, tools = [], ...asked } = JSON.parse(await text(process.stdin));
+const [client, baseURL] = given.arguments;
+const { leaveAfterText, tools = [], ...asked } = given.asked;
 const openai = new OpenAI({ baseURL, apiKey: "any", maxRetries: 0 });
 
 const Cover = z.object({ share: z.number().int(), note: z.string() });
@@ -99,4 +98,5 @@ try {
 } catch (error) {
   outcome = { thrown: shown(error) };
 }
-console.log(JSON.stringify({ seen, ...outcome }, (_, value) => (value instanceof Error ? shown(value) : value)));
+const printed = JSON.stringify({ seen, ...outcome }, (_, value) => (value instanceof Error ? shown(value) : value));
+export { printed as outcome };
