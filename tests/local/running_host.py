@@ -14,6 +14,8 @@ from typing import BinaryIO, cast
 from bench.processes import DEPLOYED
 from tests.local.fork_server import INHERITED, REPOSITORY, ForkedProcess, ForkServer
 
+EXTENSION = "shared.web.http_extension"
+"""The web extension that the app uses: a process has one, so that an app with another starts from nothing."""
 READ_AT_IMPORT = ("AGENT_FRAMEWORK_", "OTEL_PROPAGATORS", "OTEL_PYTHON_", "PYTHON", "SSL_CERT_")
 """How settings begin that the interpreter, its libraries or OpenTelemetry's read while they are imported."""
 HOSTS = ForkServer(
@@ -47,7 +49,7 @@ HOSTS = ForkServer(
         "shared.runtime.core_yaml",
         "shared.tools.tool_servers",
         "shared.verdicts.sqlite_verdicts",
-        "shared.web.http_extension",
+        EXTENSION,
         # Handlers and protocols.
         "shared.triggers.about",
         "shared.triggers.activities",
@@ -164,13 +166,18 @@ class RunningHost:
 
 
 def _start(command: tuple[str | Path, ...], env: dict[str, str]) -> tuple[Process, BinaryIO]:
-    """Fork our own app where its Python is the fork server's, and no library reads one of these settings at import."""
-    is_ours = command[:5] == (DEPLOYED, "-m", "local", "--app", REPOSITORY)
-    if is_ours and not any(name.startswith(READ_AT_IMPORT) for name in env):
+    """Fork an app where its Python and extension are the fork server's, and no library reads its settings at import."""
+    is_forked = command[:4] == (DEPLOYED, "-m", "local", "--app") and EXTENSION in _functions(Path(command[4]))
+    if is_forked and not any(name.startswith(READ_AT_IMPORT) for name in env):
         return HOSTS.start(*command[2:], env=env)
     process = subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout
     return process, cast("BinaryIO", process.stdout)
+
+
+def _functions(app: Path) -> str:
+    file = app / "function_app.py"
+    return file.read_text("utf-8") if file.exists() else ""
 
 
 @contextmanager
