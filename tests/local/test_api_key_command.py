@@ -2,21 +2,17 @@
 
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from shared.chat_types import Caller
 from shared.identity.api_keys import ApiKeys
 from shared.settings import Settings
-
-ROOT = Path(__file__).parents[2]
+from tests.local.running_host import HOSTS, REPOSITORY
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "local.api_key_command", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    return HOSTS.run("local.api_key_command", *arguments, env={}, folder=REPOSITORY)
 
 
 async def test_the_key_that_it_prints_opens_an_app_that_has_the_entry_that_it_prints() -> None:
