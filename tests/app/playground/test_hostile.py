@@ -144,9 +144,11 @@ async def without_policy(page: Page, host: RunningHost) -> None:
 
 @pytest.mark.parametrize("kind", one_in(2, NAMES))
 async def test_a_hostile_document_is_shown_without_what_it_tries(
-    page: Page, hostile: RunningHost, openai: OpenAIStandIn, canary: Canary, kind: str
+    shared_page: Page, hostile: RunningHost, openai: OpenAIStandIn, canary: Canary, kind: str
 ) -> None:
-    await without_policy(page, hostile)
+    page = shared_page
+    if page.url == "about:blank":
+        await without_policy(page, hostile)
     openai.reply(f"Nothing [{NAMES[kind]}].")
     await ask(page, hostile, f"What does the plan pay for nothing in {kind}?")
     await ended(page)
