@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,7 +17,7 @@ from shared.audit.stores import CONTAINER
 from tests.app.batches import place_of
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.identity.conftest import Key, taking
-from tests.local.running_host import REPOSITORY, RunningHost
+from tests.local.running_host import HOSTS, REPOSITORY, RunningHost
 from tests.runs.acting import agents_file, crm
 from tests.stand_ins.azurite import Azurite
 from tests.stand_ins.openai_service import OpenAIStandIn
@@ -43,16 +41,8 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 async def run(module: str, env: Mapping[str, str], *arguments: str) -> tuple[int, str]:
     """Run a command with the settings of the app; return its exit code and what it prints."""
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-m", module, *arguments],
-        cwd=REPOSITORY,
-        env={**env, "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    given = {**env, "PATH": ""}
+    done = await asyncio.to_thread(HOSTS.run, module, *arguments, env=given, folder=REPOSITORY, seconds=120)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, done.stdout
 

@@ -3,8 +3,6 @@
 import asyncio
 import io
 import json
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,7 @@ from shared.history.azure_table import TABLE
 from tests.app.batches import LATER, Place, place_of, polled
 from tests.app.conftest import NO_VECTORS, hosted
 from tests.app.identity.conftest import Key, taking
-from tests.local.running_host import REPOSITORY, RunningHost
+from tests.local.running_host import HOSTS, REPOSITORY, RunningHost
 from tests.stand_ins.azurite import Azurite
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(300)]
@@ -60,16 +58,9 @@ class Kept:
 
     async def command(self, *arguments: object) -> tuple[int, str]:
         """Run the command with the settings of the app."""
-        done = await asyncio.to_thread(
-            subprocess.run,
-            [sys.executable, "-m", "local.person_command", *map(str, arguments)],
-            cwd=REPOSITORY,
-            env=self.env | {"PATH": ""},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        command = ("local.person_command", *map(str, arguments))
+        env = self.env | {"PATH": ""}
+        done = await asyncio.to_thread(HOSTS.run, *command, env=env, folder=REPOSITORY, seconds=120)
         return done.returncode, done.stdout + done.stderr
 
 
