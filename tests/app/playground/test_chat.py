@@ -78,7 +78,7 @@ HOSTILE = (
     "[a](javascript:alert(3)) [b](data:text/html,x) ![c](https://elsewhere.example/y.png) <b>d</b>"
 )
 AS_TEXT = (
-    '< img src="https[:]//elsewhere[.]example/x[.]png" onerror="alert(1)"><script>alert(2)</script> '
+    '< img src="https[:]//elsewhere[.]example/x[.]png" onerror="alert(1)">< script>alert(2)</script> '
     "[a] (javascript[:]alert 3)) [b] (data[:]text/html,x) ! [c] (https[:]//elsewhere[.]example/y[.]png) <b>d</b>"
 )
 
