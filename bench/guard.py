@@ -20,6 +20,7 @@ from bench.timed_parts import InstantRetriever, TimedModel
 from shared.chat_types import ChatRequest, Message, PartHealth, Passage, RequestContext, Role
 from shared.core.source_images import SourceImages
 from shared.core.turn import run_turn
+from shared.documents import DocumentReader
 from shared.documents.file_store import FileStore
 from shared.events import ChatEvent, DataPoint, TextDelta
 from shared.guard.content_safety.client import TextAnalyser
@@ -28,6 +29,7 @@ from shared.guard.rules import Rules
 from shared.guard.shielded_turn import shielded
 from shared.guard.shields import Shields
 from shared.guard.stream_guard import guard
+from shared.runtime.late_imports import Late
 
 _ROUNDS = 7
 _SHIELD_SECONDS = 0.15
@@ -37,7 +39,8 @@ _TEXT = "In the Standard plan an eye exam is paid once in each plan year, after 
 _RETRIEVER = InstantRetriever(
     *(Passage(str(page), f"{page}. {_TEXT}", f"plan.pdf#page={page}", "plan.pdf") for page in (1, 2, 3))
 )
-_IMAGES = SourceImages(FileStore(Path()), FileStore(Path()), None)
+_FILES = Late[DocumentReader](lambda: FileStore(Path()))
+_IMAGES = SourceImages(_FILES, _FILES, None)
 """Which nobody asks for."""
 _REQUEST = ChatRequest((Message(Role.USER, "Does the Standard plan cover eye exams?"),))
 

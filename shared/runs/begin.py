@@ -32,6 +32,7 @@ from shared.wire.request_body import Body
 if TYPE_CHECKING:
     from shared.runs.following import Report
     from shared.runs.journal import Live
+    from shared.runs.records import State
     from shared.runs.registry import Runs
 
 
@@ -310,16 +311,21 @@ async def _begin_kept(
     )
     accepted = as_run(accepted)
     if not arrival.is_waited_for:
-        run_id = await runs.accept(new)
+        run_id, state = await runs.accept(new)
         followed = _following(runs, run_id, owner, accepted.request, None, outlives=True)
-        return replace(followed, report=partial(_report, runs, run_id, owner))
+        return replace(followed, report=partial(_report, runs, run_id, owner, state))
     until = None if arrival.is_told_later else arrival.until
     run_id, live = await runs.begin(new, accepted, arrival.status_within, until, is_last_try=not arrival.tries_left)
     encoded = live.request if live else (await runs.followers.request(run_id))[1]
     return _following(runs, run_id, owner, encoded, live, outlives=keeping.outlives, until=None if live else until)
 
 
-async def _report(runs: "Runs", run_id: str, owner: str, seconds: float) -> "Report":
+async def _report(runs: "Runs", run_id: str, owner: str, begun: "State | None", seconds: float) -> "Report":
+    """Report how a run stands; of one that has just begun, nothing is read if nobody waits."""
+    from shared.runs.following import Report, Standing
+
+    if begun and not seconds:
+        return Report(Standing(run_id, begun, None))
     return await runs.followers.report(await runs.ended(run_id, owner, seconds), owner)
 
 

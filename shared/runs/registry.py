@@ -89,10 +89,13 @@ class Runs:
             return PartHealth("azure-storage", ok=False, detail=error.message, needed=False)
         return PartHealth("azure-storage", ok=True, detail="A queue and blobs of AzureWebJobsStorage.", needed=False)
 
-    async def accept(self, new: NewRun) -> str:
-        """Keep a request and let the engine run it, or find the run that its key or its id names; return its id.
+    async def accept(self, new: NewRun) -> tuple[str, records.State | None]:
+        """Keep a request and let the engine run it, or find the run that its key or its id names.
 
         Each step can be done twice, so that a request that comes again goes on where the first one was cut off.
+
+        Returns:
+            The run's id, and its state if it has begun with this request.
 
         Raises:
             KeyReused: the key or the id came with another request before.
@@ -103,9 +106,9 @@ class Runs:
         state = records.State(records.digest(new.owner), now, now, name)
         if await self._first_etag(run_id, state, new):
             await self._engine.start(run_id, state)
-        else:
-            await self._restart_if_stale(run_id, here=False)
-        return run_id
+            return run_id, state
+        await self._restart_if_stale(run_id, here=False)
+        return run_id, None
 
     async def begin(
         self,

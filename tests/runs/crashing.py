@@ -119,7 +119,7 @@ async def run(order: dict[str, Any]) -> dict[str, Any]:
         invocation_id="invocation-1",
     )
     if order.get("accept", True):
-        run_id = await runs.accept(NewRun(asked, body, OWNER, key=order["question"]))
+        run_id, _ = await runs.accept(NewRun(asked, body, OWNER, key=order["question"]))
     else:  # the caller had its 202: nobody asks again, and the next process finds the batch
         run_id = next(name.partition("/")[0] for name in [n async for n in store.names()] if name.endswith("/request"))
         await sweep(runs)

@@ -35,5 +35,5 @@ async def test_a_run_whose_acceptance_was_cut_off_goes_on_for_who_has_asked_and_
     for other in (new("ben"), new("ada", "What else?")):
         with pytest.raises(KeyReused):
             await runs.accept(other)
-    assert await runs.accept(ada) == RUN
+    assert (await runs.accept(ada))[0] == RUN
     assert (await runs.find(RUN, "ada")).run_id == RUN

@@ -173,7 +173,7 @@ async def test_who_has_read_the_end_finds_the_result_in_any_process(tmp_path: Pa
     one, other = processes(store, service)
     asked = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
     body = Body({"messages": [{"role": "user", "content": "What is paid?"}]})
-    run_id = await one.accept(NewRun(asked, body, "owner"))
+    run_id, _ = await one.accept(NewRun(asked, body, "owner"))
 
     async def ended(reader: Runs, looker: Runs) -> Result | None:
         events = [event async for batch in reader.followers.follow(run_id, "owner") for event in batch]

@@ -76,7 +76,7 @@ async def test_a_run_that_is_accepted_while_its_chat_is_deleted_is_deleted_too(
 
     runs = store.runs = Runs(Runner(store, service, {}), InProcess(start))
     asked = RunRequest(protocol="openai", caller=Caller(), budget_key="owner", invocation_id="invocation-1")
-    run_id = await runs.accept(NewRun(asked, Body({"messages": []}), "owner", chat="chat-1"))
+    run_id, _ = await runs.accept(NewRun(asked, Body({"messages": []}), "owner", chat="chat-1"))
     with pytest.raises(NotFound):
         await runs.find(run_id, "owner")
     assert started == []
