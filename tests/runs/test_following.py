@@ -24,8 +24,10 @@ from shared.events import (
     ToolsCalled,
     Usage,
 )
+from shared.history import owner_of
 from shared.parts import build_service
 from shared.runs import NEW, Conflict, New, Stored
+from shared.runs.begin import Arrival, begin
 from shared.runs.claim import Claim, claim_run
 from shared.runs.folder_objects import FolderObjects
 from shared.runs.following import Followers, Standing
@@ -37,7 +39,9 @@ from shared.runs.registry import NewRun, Runs
 from shared.runs.running import Runner
 from shared.service import Service
 from shared.settings import Settings
+from shared.turns.accept import Asker, RouteOptions, accept
 from shared.wire.request_body import Body
+from shared.wire.table import PROTOCOLS
 
 RUN = "0" * 32
 BEGIN: tuple[ChatEvent, ...] = (Retrieved((), ()), CompletionStarted("c", 1, "m"))
@@ -185,6 +189,28 @@ async def test_who_has_read_the_end_finds_the_result_in_any_process(tmp_path: Pa
     assert not (await asyncio.wait(looking, timeout=0.3, return_when=asyncio.FIRST_COMPLETED))[0]
     store.go_on.set()
     assert [found.status for found in await asyncio.gather(*looking) if found] == [200] * 4
+
+
+async def test_a_run_that_nobody_waits_for_is_shown_as_it_began_and_then_as_it_ended(
+    tmp_path: Path, service: Service
+) -> None:
+    one, _ = processes(FolderObjects(tmp_path / "runs"), service)
+
+    async def runs() -> Runs:
+        return one
+
+    asker = Asker(caller=Caller(), budget_key="owner", invocation_id="invocation-1")
+    body = Body({"messages": [{"role": "user", "content": "What is paid?"}]})
+    accepted = accept(PROTOCOLS["openai"], body, asker, service.settings, RouteOptions())
+    until = asyncio.get_running_loop().time() + 60
+    arrival = Arrival(asker=asker, until=until, protocol="openai", is_told_later=True, is_waited_for=False)
+    followed = await begin(service, runs, accepted, arrival, body)
+    await one.ended(followed.run_id, owner_of(Caller()), 60)
+    assert followed.report
+    assert (await followed.report(0)).standing.result is None
+    ended = (await followed.report(1)).standing.result
+    assert ended
+    assert ended.status == 200
 
 
 async def test_a_runner_elsewhere_learns_with_its_next_heartbeat_that_its_run_is_followed_or_stopped(
