@@ -16,11 +16,11 @@ from shared.errors import NotFound
 from shared.runs.begin import Arrival
 from shared.settings import Settings
 from shared.triggers.door import Call, Check, checked_first
-from shared.triggers.reading_runs import address_of, parts, shown
+from shared.triggers.reading_runs import parts
 from shared.turns.accept import RouteOptions, accept
 from shared.verdicts import answer_id_of, new_turn_id
 from shared.web.receiving import read_preferences
-from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, respond, until_disconnected
+from shared.web.responses import FIRST_PIECE_TIMEOUT_SECONDS, respond, run_response, run_url, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.protocol import Protocol
 from shared.wire.table import Resolved, resolve
@@ -158,9 +158,9 @@ async def _answered(call: Call, options: RouteOptions) -> Response:
     followed.hold(call.held.pop_all().close)
     if protocol.unfinished and not followed.is_new:  # requests to come refer to it
         followed = replace(followed, request=replace(asked, turn_id=followed.run_id, is_kept=True))
-    headers = {"location": address_of(request, settings, followed.run_id)} if followed.run_id else {}
+    headers = {"location": run_url(request, settings, followed.run_id)} if followed.run_id else {}
     if followed.report and not (protocol.unfinished and followed.request.is_later):
-        response = shown(request, settings, await followed.report(prefers.wait or 0))
+        response = run_response(request, settings, await followed.report(prefers.wait or 0))
         headers = {"preference-applied": prefers.applied}
     else:
         response = await respond(request, protocol, followed, team=options.team)

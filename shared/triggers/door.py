@@ -25,7 +25,8 @@ from shared.settings import Settings
 from shared.triggers.budget import admit, key_of, show_limits
 from shared.triggers.errors import error_response, invocation_id
 from shared.turns.accept import Asker
-from shared.web import public_url, receiving
+from shared.web import receiving
+from shared.web.public_url import own_url
 from shared.web.responses import TurnResponse
 from shared.wire.request_body import Body, BodyReader
 from shared.wire.table import NAMES
@@ -257,8 +258,3 @@ def asker_of(request: Request, service: Service, caller: Caller) -> Asker:
         trace_parent=request.headers.get("traceparent", ""),
         base_url=own_url(request, service.settings),
     )
-
-
-def own_url(request: Request, settings: Settings) -> str:
-    """Return the URL below which the links of a request's answer are."""
-    return public_url.base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))

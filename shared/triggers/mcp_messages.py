@@ -23,10 +23,9 @@ from shared.service import Service
 from shared.settings import Settings
 from shared.triggers.budget import admit
 from shared.triggers.door import Call as HttpCall
-from shared.triggers.door import own_url
 from shared.turns.accept import AcceptedRequest, Asker, RouteOptions, check_request
 from shared.turns.begin import context_of, safe_retriever
-from shared.web.public_url import known_url
+from shared.web.public_url import known_url, own_url
 from shared.web.responses import KEEP_ALIVE_SECONDS, TurnResponse, json_response, until_disconnected
 from shared.wire.ai_chat import AI_CHAT
 from shared.wire.framing import SSE

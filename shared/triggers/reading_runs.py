@@ -1,4 +1,4 @@
-"""What all routes do that read runs: find them, show how one stands, and stream one."""
+"""What all routes do that read runs: find them, and stream one."""
 
 from typing import TYPE_CHECKING
 
@@ -6,23 +6,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shared import app
-from shared.chat_types import Json
 from shared.errors import BadRequest, BegunAnew, NotFound
 from shared.service import Service
 from shared.settings import Settings
-from shared.triggers.door import own_url
 from shared.web.responses import KEEP_ALIVE_SECONDS, RecordsResponse
-from shared.wire.framing import encode_json
 from shared.wire.protocol import stream_bytes
-from shared.wire.run_body import approval_json, utc
 from shared.wire.table import PROTOCOLS
 
 if TYPE_CHECKING:
-    from shared.runs.following import Report
     from shared.runs.registry import Runs
 
-RETRY_AFTER_SECONDS = 5
-"""When to ask again for a run that has not ended."""
 NO_RUNS = "No answers are kept here: BATCH_BACKEND is 'off'."
 """What a route of runs answers where there are none."""
 
@@ -96,31 +89,3 @@ async def followed(
     headers = {"cache-control": "no-cache", "content-type": protocol.framing.content_type, **protocol.stream_headers}
     lines = stream_bytes(protocol, request, events, after=after, numbered=numbered)
     return RecordsResponse(lines, headers=headers)
-
-
-def address_of(request: Request, settings: Settings, run_id: str) -> str:
-    """Return the URL of a run. Those of the team's batch routes have theirs below the name that is known there."""
-    path = "multi-agent-chat/batches" if "/multi-agent-chat/batch" in request.url.path else "runs"
-    return f"{own_url(request, settings)}/{path}/{run_id}"
-
-
-def shown(request: Request, settings: Settings, report: "Report") -> Response:
-    """Show a run: its answer if it has ended, else how it stands.
-
-    A run that has not ended is always a 202 with the same headers, and one that has ended never is: workflows of Logic
-    Apps poll by the first, and end at anything else.
-    """
-    headers = {"cache-control": "no-store", "content-type": "application/json"}
-    state, result, run_id = report.standing.state, report.standing.result, report.standing.run_id
-    if result:
-        return Response(bytes(result.body), result.status, headers)
-    headers |= {"location": address_of(request, settings, run_id), "retry-after": str(RETRY_AFTER_SECONDS)}
-    record: Json = {
-        "id": run_id,
-        "status": "waiting" if state.waits else "running" if state.runner else "queued",
-        "created": utc(state.created),
-        "messages": report.messages,
-    }
-    if state.waits:
-        record["approvals"] = [approval_json(call) for call in report.calls]
-    return Response(encode_json(record), 202, headers)

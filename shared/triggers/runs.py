@@ -16,8 +16,8 @@ from shared.events import CompletionStarted
 from shared.identity import is_among
 from shared.settings.derived import callers_named
 from shared.triggers.door import Call, checked_first
-from shared.triggers.reading_runs import followed, number_of, parts, require_runs, shown
-from shared.web.responses import KEEP_ALIVE_SECONDS, json_response
+from shared.triggers.reading_runs import followed, number_of, parts, require_runs
+from shared.web.responses import KEEP_ALIVE_SECONDS, json_response, run_response
 from shared.wire import framing, request_body, table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def get_run(call: Call) -> Response:
     """
     _, runs = await parts()
     standing = await runs.find(id_of(call), call.owner)
-    return shown(call.request, call.settings, await runs.followers.report(standing, call.owner))
+    return run_response(call.request, call.settings, await runs.followers.report(standing, call.owner))
 
 
 @checked_first(require_runs)

@@ -3,7 +3,10 @@
 import os
 import re
 
+from starlette.requests import Request
+
 from shared.runtime.host_file import ROUTE_PREFIX
+from shared.settings import Settings
 
 _PREFIX_PATH = f"/{ROUTE_PREFIX}".rstrip("/")
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
@@ -45,3 +48,8 @@ def base_url(public_url: str | None, scheme: str, host: str) -> str:
     if known := known_url(public_url):
         return known
     return f"{scheme}://{host}{_PREFIX_PATH}" if _HOST.fullmatch(host) else _PREFIX_PATH
+
+
+def own_url(request: Request, settings: Settings) -> str:
+    """Return the URL below which the links of a request's answer are."""
+    return base_url(settings.public_url, request.url.scheme, request.headers.get("host", ""))

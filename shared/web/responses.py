@@ -1,10 +1,10 @@
-"""Makes responses: of a JSON document, and of a run, which is cancelled when the caller disconnects."""
+"""Makes responses: of a JSON document, of how a run stands, and of a run, which ends when the caller disconnects."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from typing import Protocol as TypingProtocol
 
 from starlette.requests import ClientDisconnect, Request
@@ -13,13 +13,21 @@ from starlette.types import Receive, Scope, Send
 
 from shared.chat_types import Json
 from shared.runs.begin import Followed
+from shared.settings import Settings
+from shared.web.public_url import own_url
 from shared.wire.framing import BrokenOff, encode_json
 from shared.wire.protocol import Protocol, stream_bytes
+from shared.wire.run_body import approval_json, utc
+
+if TYPE_CHECKING:
+    from shared.runs.following import Report
 
 FIRST_PIECE_TIMEOUT_SECONDS = 2.0
 """Longest wait for the first piece of an answer before the status is sent, in seconds."""
 KEEP_ALIVE_SECONDS = 15.0
 """Time without a record after which a stream sends a keep-alive, in seconds: Azure closes idle responses."""
+_ASK_AGAIN_SECONDS = 5
+"""When to ask again for a run that has not ended."""
 
 
 def json_response(document: Json, status: int = 200, following: str = "") -> Response:
@@ -32,6 +40,34 @@ def json_response(document: Json, status: int = 200, following: str = "") -> Res
     """
     headers = {"cache-control": "no-store", **({"link": f'<?{following}>; rel="next"'} if following else {})}
     return Response(encode_json(document), status_code=status, headers=headers, media_type="application/json")
+
+
+def run_url(request: Request, settings: Settings, run_id: str) -> str:
+    """Return the URL of a run. Those of the team's batch routes have theirs below the name that is known there."""
+    path = "multi-agent-chat/batches" if "/multi-agent-chat/batch" in request.url.path else "runs"
+    return f"{own_url(request, settings)}/{path}/{run_id}"
+
+
+def run_response(request: Request, settings: Settings, report: "Report") -> Response:
+    """Make a response of how a run stands: its answer if it has ended, else how it stands.
+
+    A run that has not ended is always a 202 with the same headers, and one that has ended never is: workflows of Logic
+    Apps poll by the first, and end at anything else.
+    """
+    headers = {"cache-control": "no-store", "content-type": "application/json"}
+    state, result, run_id = report.standing.state, report.standing.result, report.standing.run_id
+    if result:
+        return Response(bytes(result.body), result.status, headers)
+    headers |= {"location": run_url(request, settings, run_id), "retry-after": str(_ASK_AGAIN_SECONDS)}
+    record: Json = {
+        "id": run_id,
+        "status": "waiting" if state.waits else "running" if state.runner else "queued",
+        "created": utc(state.created),
+        "messages": report.messages,
+    }
+    if state.waits:
+        record["approvals"] = [approval_json(call) for call in report.calls]
+    return Response(encode_json(record), 202, headers)
 
 
 async def respond(request: Request, protocol: Protocol, followed: Followed, *, team: bool) -> Response:
