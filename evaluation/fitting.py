@@ -28,7 +28,6 @@ from shared.chat_models.extractive.model import ExtractiveModel
 from shared.chat_models.extractive.quotes import best_quotes, written
 from shared.chat_models.extractive.statements import Statement
 from shared.chat_types import Caller, RequestContext
-from shared.core.fold import fold
 from shared.runs.begin import Arrival, begin
 from shared.settings import Settings
 from shared.turns.accept import Asker, RouteOptions, accept
@@ -80,7 +79,7 @@ async def cases_of(file: Path, data: str, embeddings: str) -> list[Case]:
         options = RouteOptions()
         accepted = accept(wire, body, asker, settings, options)
         arrival = Arrival(asker=asker, until=until, options=options, protocol="ai-chat")
-        await fold((await begin(service, _no_runs, accepted, arrival, None)).events())
+        await (await begin(service, _no_runs, accepted, arrival, body)).answer()
         statements = relevance.read_sources(recorder.last.sources)
         query = queries.standalone_query(said)
         asked = relevance.weighted(query, statements, recorder.last.rarities)

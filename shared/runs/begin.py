@@ -159,7 +159,7 @@ async def begin(
     get_runs: "Callable[[], Awaitable[Runs | None]]",
     accepted: AcceptedRequest,
     arrival: Arrival,
-    body: Body | None,
+    body: Body,
 ) -> Followed:
     """Begin the run of a request, or let the run go on that the request decides about.
 
@@ -178,9 +178,9 @@ async def begin(
     """
     request, owner, undone = accepted.request, owner_of(arrival.asker.caller), list[str]()
     keeping = _keeping_of(service, accepted, arrival)
-    if not keeping.in_journal:
-        body = None
-    runs = await get_runs() if body or service.tool_servers else None
+    kept = body if keeping.in_journal else None
+    del body  # its texts hold the files once more
+    runs = await get_runs() if kept or service.tool_servers else None
     if service.tool_servers and runs:
         if earlier := await decided(runs, request, owner, arrival.until):
             return earlier
@@ -190,9 +190,9 @@ async def begin(
         raise no_such_approval()
     accepted = replace(accepted, request=replace(request, decisions=()))
     problem = ""
-    if runs and body:
+    if runs and kept:
         try:
-            followed = await _begin_kept(runs, accepted, arrival, keeping, body)
+            followed = await _begin_kept(runs, accepted, arrival, keeping, kept)
             read = partial(_left_undone, followed.read, undone)
             return replace(followed, read=read) if undone and not request.form else followed
         except Unavailable as error:
