@@ -1,6 +1,7 @@
 """The search of a turn: the query, which a model may rewrite, its options, and the thoughts that show the search."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from copy import replace
@@ -21,7 +22,7 @@ from shared.chat_types import (
     Role,
     ToolCall,
 )
-from shared.core.prompts import SEARCH_TOOL, rewrite_prompt
+from shared.core.prompts import PROMPTS, SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
 from shared.core.sources import SEARCHED, fitting, is_sure, nearest
 from shared.events import DataPoint, Thought, Usage
@@ -37,6 +38,7 @@ _SHORT, _LONG = 8, 200
 import; and characters of the longest that tells no story."""
 _REWRITE_TOKENS = 4_000
 """Most tokens of the model call that rewrites the query. It takes a few dozen, but a reasoning model thinks first."""
+_NAME = re.compile(r"\b[A-Z]\w+")
 
 
 NOT_REWRITTEN = "The model wrote no search query: the question is searched for, with words that it refers to."
@@ -147,21 +149,28 @@ async def rewrite_query(
     async with aclosing(model.stream(call, replace(context, is_whole=True))) as events:
         async for event in events:
             if isinstance(event, ToolCall) and queries is None:
-                queries = _queries_in(event)
+                queries = _queries_in(event, call.messages[1:])
             elif isinstance(event, ModelFinished):
                 usage = event.usage
     return queries, usage
 
 
-def _queries_in(call: ToolCall) -> list[str] | None:
+def _queries_in(call: ToolCall, conversation: Sequence[Message]) -> list[str] | None:
     """Read the queries from a tool call; None if it has none that can be used, and does not say that none is needed."""
     try:
         found = msgspec.json.decode(call.arguments, type=_SearchArguments).search_queries
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     written = [found] if isinstance(found, str) else found[:MOST_QUERIES]
+    said = "\n".join(message.content for message in conversation).casefold()
     queries = [text for query in written if (text := query.strip()) and len(text) <= LONGEST_QUERY]
+    queries = [text for text in queries if not _is_example(text, said)]
     return queries or (None if written else [])
+
+
+def _is_example(query: str, said: str) -> bool:
+    """Whether a query is an example of its instructions and names what nobody has spoken of: small models copy them."""
+    return query in PROMPTS["rewrite"] and any(name.casefold() not in said for name in _NAME.findall(query))
 
 
 async def _search_each(

@@ -295,6 +295,7 @@ async def test_the_model_gets_what_fits_unless_the_caller_says_how_much(
         "null",
         "[" * 5_000,
         f'{{"search_queries": ["{"y" * 2_000}"]}}',
+        '{"search_queries": ["costs of the Plus plan for two children"]}',  # an example of the instructions
     ],
 )
 async def test_a_query_that_makes_no_sense_falls_back_to_the_question(
@@ -305,6 +306,15 @@ async def test_a_query_that_makes_no_sense_falls_back_to_the_question(
     answer = await answer_of(service, retriever, asked(QUESTION, Message(Role.USER, "Hi")))
     assert answer.thoughts[1].description == QUESTION
     assert (answer.thoughts[1].props or {})["note"] == NOT_REWRITTEN
+
+
+async def test_a_query_that_is_an_example_of_the_instructions_is_taken_where_it_is_what_was_asked(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    query = "costs of the Plus plan for two children"
+    service.call_tool("search_sources", {"search_queries": [query]})
+    answer = await answer_of(service, retriever, asked("And for two?", Message(Role.USER, "What does plus cost?")))
+    assert answer.thoughts[1].description == query
 
 
 async def test_a_model_that_talks_instead_of_calling_falls_back_to_the_question(
