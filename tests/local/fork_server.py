@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -29,7 +30,8 @@ INHERITED = ("HOME", "LANG", "PATH", "TMPDIR")
 """What the processes of tests get of the tests' own environment."""
 REPOSITORY = Path(__file__).resolve().parents[2]
 _MOST_BYTES = 1 << 20
-_has_returned = False
+_returned = threading.Event()
+"""Set when what a process has been forked for has returned."""
 
 
 class _Order(NamedTuple):
@@ -213,8 +215,7 @@ def _become(order: _Order, streams: list[int]) -> None:
     if not hasattr(sys.modules.get(name), "__path__"):
         sys.modules.pop(name, None)  # what is run is imported anew; a package stays, whose `__main__` is run
     runpy.run_module(name, run_name="__main__", alter_sys=True)
-    global _has_returned  # noqa: PLW0603  what runs at the exit gets no arguments
-    _has_returned = True
+    _returned.set()
 
 
 def _end() -> None:
@@ -222,7 +223,7 @@ def _end() -> None:
 
     Its threads have ended, and what it has registered for its exit has run. What was left open is reported.
     """
-    if not _has_returned:
+    if not _returned.is_set():
         return
     gc.collect()
     sys.stdout.flush()

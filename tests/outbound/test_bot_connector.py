@@ -21,7 +21,8 @@ class BotService(LocalServer):
         super().__init__()
         self._status, self._body = status, body
 
-    async def _serve(self, request: web.Request) -> web.Response:  # noqa: ARG002 (all get the same)
+    async def _serve(self, request: web.Request) -> web.Response:
+        del request  # all get the same
         return web.Response(status=self._status, body=self._body, content_type="application/json")
 
 

@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from copy import replace
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+from typing import override
 
 import pytest
 
@@ -246,23 +248,38 @@ async def test_a_reader_ends_when_nobody_waits_for_it() -> None:
     assert reading.cancelled()
 
 
+class Threads(ThreadPoolExecutor):
+    """Threads that tell when they are given work."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.given = asyncio.Event()
+
+    @override
+    def submit[**Given, Result](
+        self, fn: Callable[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs
+    ) -> Future[Result]:
+        self.given.set()
+        return super().submit(fn, *args, **kwargs)
+
+
 async def test_a_file_that_is_given_up_before_a_thread_is_free_leaves_no_connection_open() -> None:
     await SANDBOX.read(b"text", ".txt")
-    began, free = threading.Event(), threading.Event()
+    free = threading.Event()
     loop = asyncio.get_running_loop()
-    with ThreadPoolExecutor(1) as threads, warnings.catch_warnings(record=True) as told:
+    with Threads(1) as threads, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         loop.set_default_executor(threads)
-        blocked = loop.run_in_executor(None, lambda: began.set() or free.wait())
-        while not began.is_set():  # noqa: ASYNC110 (a thread sets it)
-            await asyncio.sleep(0)
-        reading = asyncio.create_task(SANDBOX.read(self_drawing_pdf(), ".pdf"))
-        while not threads._work_queue.qsize():  # noqa: ASYNC110  # pyright: ignore[reportPrivateUsage]
-            await asyncio.sleep(0)
-        reading.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await reading
-        free.set()
+        blocked = loop.run_in_executor(None, free.wait)
+        threads.given.clear()
+        try:
+            reading = asyncio.create_task(SANDBOX.read(self_drawing_pdf(), ".pdf"))
+            await threads.given.wait()
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+        finally:
+            free.set()
         await blocked
         await loop.run_in_executor(None, str)
         gc.collect()

@@ -109,8 +109,9 @@ async def test_a_run_is_looked_after_whose_decision_came_while_a_sweep_let_it_re
     store = RestingMeanwhile(clerk.settings.data_dir / "batches")
     decider = Decider(digest("anonymous"), "anonymous")
     run_id = await run_of(store, call.approval_id)
-    while await store.read(GOING + str(run_id)):  # noqa: ASYNC110 (its runner leaves it; else that goes on with it)
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(30):
+        while await store.read(GOING + str(run_id)):  # noqa: ASYNC110 (its runner leaves it; else that goes on with it)
+            await asyncio.sleep(0.01)
     decided = await record_decision(store, call.approval_id, yes(call), decider)
     await free_if_decided(store, decided.run_id)
     assert await store.read(GOING + decided.run_id)  # so that it goes on if this process ends now
