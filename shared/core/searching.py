@@ -25,6 +25,7 @@ from shared.chat_types import (
 from shared.core.prompts import PROMPTS, SEARCH_TOOL, rewrite_prompt
 from shared.core.source_images import asks_for_more_than_text
 from shared.core.sources import SEARCHED, fitting, is_sure, nearest
+from shared.errors import SwitchboardError
 from shared.events import DataPoint, Thought, Usage
 from shared.retrieval import Retriever, SearchQuery, SearchResult
 from shared.runtime.late_imports import run_import
@@ -86,7 +87,10 @@ async def search_of_turn(
     results = await _search_each(retriever, searches, context)
     if is_first and model.takes_tools and _may_miss(request.question, searches[0].top, results, room):
         abroad = results[0].languages
-        queries, spent = await rewrite_query(model, request, (), context, abroad=", ".join(abroad))
+        try:
+            queries, spent = await rewrite_query(model, request, (), context, abroad=", ".join(abroad))
+        except SwitchboardError:  # the question as it stands has found something, or the answer fails as well
+            queries = None
         if more := [search_query(request, context, query) for query in queries or () if query != request.question]:
             results = [*await _search_each(retriever, more, context), *([] if abroad else results[:1])]
             searches = [*more, searches[0]]

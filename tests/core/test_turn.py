@@ -326,6 +326,16 @@ async def test_a_model_that_talks_instead_of_calling_falls_back_to_the_question(
     assert (answer.thoughts[1].props or {})["note"] == NOT_REWRITTEN
 
 
+async def test_a_first_question_is_answered_though_the_model_fails_to_rewrite_it(
+    service: OpenAIStandIn, retriever: SqliteRetriever
+) -> None:
+    service.fail(429)
+    service.reply("80 % [plan.pdf#page=3].")
+    answer = await answer_of(service, retriever, asked("Was zahlt der Standard plan für die Zähne?"))
+    assert answer.text == "80 % [plan.pdf#page=3]."
+    assert "80 % of dental care" in prompt_of(service)[-1]["content"]
+
+
 async def test_followups_leave_the_text_and_come_at_the_end(service: OpenAIStandIn, retriever: SqliteRetriever) -> None:
     service.reply("80 %.\n<", "<What about im", "plants?>", ">\n<<Since when?>>")
     answer = await answer_of(service, retriever, asked(suggest_followup_questions=True))

@@ -16,7 +16,7 @@ from shared.retrieval import MOST_READ, SearchQuery, words_in_name
 from shared.retrieval.sqlite import ranking
 from shared.retrieval.sqlite.file import COLUMNS, LISTS, vector_blob
 from shared.retrieval.sqlite.ranking import AskedWord
-from shared.words.stop_words import language_of, languages_of, stop_words_in
+from shared.words.stop_words import STOP_WORDS, language_of, languages_of, stop_words_in
 from shared.words.terms import MOST_MISSPELT, head_of, one_letter_off
 from shared.words.terms import words as words_of
 
@@ -77,7 +77,8 @@ def rank_by_text(db: apsw.Connection, query: SearchQuery, limit: int) -> RankedB
     rarities = {word.spelling: ranking.rarity_of(word, counts, among + _UNSEEN) for word in words}
     spoken = {language for language, passages, _ in sizes if passages >= _SPOKEN_SHARE * total}
     asked_in = languages_of(query.text[: ranking.LONGEST_TEXT])
-    is_foreign = asked_in and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, typed, counts)
+    says_something = asked_in and any(word.spelling not in STOP_WORDS[asked_in[0]] for word in typed)  # `hi` is Catalan
+    is_foreign = says_something and spoken and spoken.isdisjoint(asked_in) and not _is_known(query.text, typed, counts)
     may_be = is_foreign or not (best or asked_in or query.text.isascii())  # languages without spaces have no stop words
     return RankedByText(best, rarities, asked_in[0] if is_foreign else None, tuple(languages if may_be else ()))
 

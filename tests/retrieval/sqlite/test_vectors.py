@@ -114,7 +114,7 @@ async def test_a_question_in_another_language_than_the_documents_is_told_so_wher
 
 
 @pytest.mark.parametrize(
-    ("query", "foreign"), [("dental care", None), ("Premium care", "ro"), ("care plan dentar", "ro")]
+    ("query", "foreign"), [("dental care", None), ("Premium care", "ro"), ("care plan dentar", "ro"), ("hi", None)]
 )
 async def test_one_stop_word_of_another_language_among_known_words_tells_none(
     path: Path, query: str, foreign: str | None
