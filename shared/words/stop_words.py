@@ -31,8 +31,9 @@ ASKING = _BOTH["asking"]
 LIGHT = _BOTH["light"]
 """Words in both languages that say little about a question's subject. An answer may use others in their place."""
 
-COUNTING = _BOTH["counting"]
-"""Words of questions that a number answers, such as 'how many', in the languages that most documents here are in."""
+COUNTING, NUMBERS = _BOTH["counting"], _BOTH["numbers"]
+"""Words of questions that a number answers, such as 'how many', and words for numbers, in the languages that most
+documents here are in."""
 DOCUMENTS, MENTIONING = _BOTH["documents"], _BOTH["mentioning"]
 """Words for documents, and for what they do in a question such as 'which documents mention parking'."""
 _JOINING = _listed("joining_words.txt")

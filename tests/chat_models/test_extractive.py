@@ -97,7 +97,7 @@ async def test_each_cell_of_a_wide_table_can_be_asked_for() -> None:
         assert f"{month}: {100 + number}" in (await ask(f"How many passengers has the ferry in {month}?", source)).text
         assert f"{month}: {200 + number}" in (await ask(f"Tram in {month}?", source)).text
     assert "no cars" in (await ask("What are the remarks on the ferry?", source)).text
-    assert (await ask("Cable car in January?", source)).text == "Cable car: January: 7. [page.md]"
+    assert (await ask("Cable car in January?", source)).text == "Cable car – January: 7. [page.md]"
 
 
 async def test_a_list_item_is_said_without_its_mark() -> None:

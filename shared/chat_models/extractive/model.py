@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Sequence
+from itertools import chain
 from typing import Literal
 from uuid import uuid4
 
@@ -29,8 +30,6 @@ _SURE, _UNSURE = 0.85, -0.5
 """Logarithms of odds: from where on the best statements are an answer, and below which they hold it hardly ever."""
 _NEAR = 0.2
 """Share of the question, or closeness, from which a statement is shown as the nearest one."""
-_MOST_ADDED_STATEMENTS = 2
-"""Maximum number of statements in an answer that adds to those of other agents."""
 _MOST_TITLES = 6
 """Titles of documents that are named where nothing else can be said."""
 _DONE = "[[DONE]]"
@@ -87,6 +86,8 @@ class ExtractiveModel:
 type _Kind = Literal["answer", "nearest", "nothing"]
 type _Reply = tuple[str, _Kind | None]
 """The whole answer, with citations and follow-up questions, and what it is; None: the message asked for nothing."""
+type _Part = tuple[str, list[Quote], bool]
+"""The answer to a part of a question, its quotes, and whether it is sure."""
 
 
 def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
@@ -116,10 +117,15 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return names, "answer"
     if not is_known:
         found = found._replace(sure=min(found.sure, 0.0))
-    replies = [_quoted(found, language, said)]
-    if is_known and (parts := questions.parts_asked(request.question)):
-        each = [(part, ranked(part, statements, request.rarities)) for part in parts]
-        replies = [_quoted(one, language, said, len(parts), part.rstrip("?")) for part, one in each]
+    replies, known = list[_Part](), [*said]
+    asking = questions.parts_asked(request.question) if is_known else ()
+    whole = questions.subject_words(request.question).keys()
+    for part in asking:
+        rest = whole - questions.subject_words(part).keys()
+        found_for = ranked(f"{part} {request.question}", statements, request.rarities, rest)
+        replies.append(_quoted(found_for, language, known, len(asking), part.rstrip("?")))
+        known += chain.from_iterable(replies[-1][1])
+    replies = replies or [_quoted(found, language, said, 2 if said else 1)]
     quotes = [quote for _, new, _ in replies for quote in new]
     if not quotes:
         return _without_statements(request, language, "nothing", note, said=said)
@@ -131,15 +137,12 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
     return text, kind
 
 
-def _quoted(
-    found: Ranked, language: str, said: Sequence[Statement], parts: int = 1, part: str = ""
-) -> tuple[str, list[Quote], bool]:
-    """Quote what answers a question, or one of its parts, with a word of how sure that is; True: it is sure."""
+def _quoted(found: Ranked, language: str, known: Sequence[Statement], parts: int, part: str = "") -> _Part:
+    """Quote what answers a question, or one of its parts, with a word of how sure that is."""
     sayings = SAYINGS[language]
     is_near = any(max(one.share, one.closeness) >= _NEAR for one in found.statements)
-    most = _MOST_ADDED_STATEMENTS if said else MOST_STATEMENTS
-    quotes = best_quotes(found.statements, said, most, LONGEST_ANSWER // parts) if is_near else []
-    if not quotes or ((part or said) and found.sure < _UNSURE):
+    quotes = best_quotes(found.statements, known, LONGEST_ANSWER // parts) if is_near else []
+    if not quotes or (parts > 1 and found.sure < _UNSURE):
         return f"“{part}”: {sayings.nothing}", [], False
     if found.sure >= _SURE:
         return written(quotes), quotes, True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shared.chat_models.extractive.relevance import LONGEST_QUESTION, subject_words
 from shared.chat_models.extractive.sayings import GREETINGS, LONGEST_TOPIC, SAYINGS
-from shared.chat_models.extractive.statements import Statement
+from shared.chat_models.extractive.statements import QUESTION_MARKS, Statement
 from shared.chat_types import Message, Role
 from shared.history.contents import title_of
 from shared.words.stop_words import DOCUMENTS, LIGHT, MENTIONING, joining_words
@@ -34,7 +34,6 @@ _FIRST_WORDS = 4
 """Words of a question among which what it asks for is."""
 _MOST_FOLLOWUPS = 3
 """Maximum number of follow-up questions."""
-_QUESTION_MARKS = ("?", "？", "؟")
 _SHORTEST_TOPIC = 6
 """Characters of a name or a word that can be a topic."""
 _UNSPACED = re.compile("[\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]{2,}")
@@ -80,7 +79,7 @@ def parts_asked(question: str) -> list[str]:
             pieces.append("")
             continue
         pieces[-1] = f"{pieces[-1]} {word}".strip()
-        if word.endswith(_QUESTION_MARKS):
+        if word.endswith(QUESTION_MARKS):
             pieces.append("")
     parts = [piece.rstrip(" ,") for piece in pieces if subject_words(piece)]
     if not 1 < len(parts) <= _MOST_PARTS:
@@ -124,7 +123,7 @@ def followups(statements: Sequence[Statement], answer: Sequence[Statement], aske
 def topic_questions(topics: Sequence[str], language: str) -> str:
     """Ask about at most three topics, a line `<<question>>` each."""
     template = SAYINGS[language].question
-    asked = [one if one.endswith(_QUESTION_MARKS) else template.format(topic=one.rstrip(" .:;,!")) for one in topics]
+    asked = [one if one.endswith(QUESTION_MARKS) else template.format(topic=one.rstrip(" .:;,!")) for one in topics]
     return "".join(f"\n<<{one}>>" for one in asked[:_MOST_FOLLOWUPS])
 
 

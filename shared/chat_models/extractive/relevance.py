@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shared.chat_models.extractive.statements import Statement, plain, statements_of
 from shared.chat_types import Passage
 from shared.retrieval import searched_name
-from shared.words.stop_words import ASKING, COUNTING, STOP_WORDS, is_abbreviation, language_of, likely_language
+from shared.words.stop_words import ASKING, COUNTING, NUMBERS, STOP_WORDS, is_abbreviation, language_of, likely_language
 from shared.words.terms import (
     MOST_MISSPELT,
     ends_of,
@@ -27,6 +27,7 @@ from shared.words.terms import (
     one_letter_off,
     query_terms,
     spelled,
+    words,
 )
 
 _LINES = Path(__file__).with_name("weights.txt").read_text(encoding="utf-8").splitlines()
@@ -120,12 +121,8 @@ def ranked(
     """
     asked = weighted(question, statements, rarities, earlier)
     features = statement_features(question, statements, asked) if asked else ()
-    named = {one.topic: _terms(one.topic or "", one.language) for one in statements}
-    found: list[Statement] = []
-    for one, of in zip(statements, features, strict=False):
-        lacks = [word.terms for word, _ in asked if one.terms.isdisjoint(word.terms)]
-        is_named = any(not named[one.topic].isdisjoint(terms) for terms in lacks)
-        found.append(replace(one, share=of["share"], score=_weigh(of), is_named=is_named))
+    each = zip(statements, features, strict=False)
+    found = [replace(one, own=_share(one.terms, asked), share=of["share"], score=_weigh(of)) for one, of in each]
     sure = WEIGHTS["sure"] + _weigh(decision_features(found, asked)) if found else -math.inf
     return Ranked(found, sure)
 
@@ -156,7 +153,7 @@ def weighted(
 
 def statement_features(question: str, statements: Sequence[Statement], asked: Asked) -> Iterator[dict[str, float]]:
     """Yield what tells of each statement whether it holds the answer, as `weights.txt` describes it."""
-    counts = not COUNTING.isdisjoint(map(spelled, ends_of(question, LONGEST_QUESTION).split()))
+    counts = not COUNTING.isdisjoint(map(spelled, words(ends_of(question, LONGEST_QUESTION))))
     shares = [share for _, share in asked]
     # A section that a text refers to is not the one that it stands in.
     own = [
@@ -174,7 +171,7 @@ def statement_features(question: str, statements: Sequence[Statement], asked: As
             "closeness": one.closeness,
             "rank": math.log1p(one.source),
             "length": _length(one),
-            "number": float(counts and any(map(str.isdigit, one.text))),
+            "number": float(counts and _has_number(one.text)),
             "introduces": float(one.introduces),
             "first": float(is_first),
         }
@@ -194,8 +191,16 @@ def decision_features(statements: Sequence[Statement], asked: Asked) -> dict[str
     }
 
 
+def _has_number(text: str) -> bool:
+    return any(map(str.isdigit, text)) or not NUMBERS.isdisjoint(map(spelled, words(text)))
+
+
 def _length(one: Statement) -> float:
     return min(len(one.text) / 300, 3)
+
+
+def _share(terms: frozenset[str], asked: Asked) -> float:
+    return math.fsum(_presence(word, terms) * share for word, share in asked)
 
 
 def _presence(word: SubjectWord, terms: frozenset[str]) -> float:

@@ -14,7 +14,7 @@ _LONGEST_STATEMENT = 900
 """Maximum length of a statement in characters; a longer one is cut at a word."""
 _SHORTEST_CLAUSE = 200
 """Minimum length of a statement in a script without full stops, which ends at a space; the last can have half of it."""
-_LONGEST_HEADING = 80
+_LONGEST_HEADING = 120
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_VALUES = 5
 """Maximum number of cells in a statement beside the first one. The row of a wide table becomes several statements."""
@@ -29,7 +29,9 @@ _KINDS = (
 )
 """What a line is, with the mark that it begins with. Rules and fences are nothing but a mark."""
 _BLOCK_QUOTE = re.compile(r"^\s{0,3}>\s?")
+_BOLD = re.compile(r"\s*\*\*[^*]+\*\*\s*")
 _TABLE_LINE = re.compile(r"[\s|:-]+$")
+QUESTION_MARKS = ("?", "？", "؟")
 END_PUNCTUATION = tuple(".!?…。！？؟۔։।॥;:：")
 """What ends a statement."""
 
@@ -75,10 +77,10 @@ class Statement:
     """The terms of what it stands under: its list's lead, headings, the document's title."""
     passage: frozenset[str] = frozenset()
     """The terms of the whole passage that it is from."""
-    share: float = 0.0
+    own: float = 0.0
     """Share of the question's words that it has, by weight."""
-    is_named: bool = False
-    """Whether the question has a word that only its heading has."""
+    share: float = 0.0
+    """The same of it with what it stands under."""
     closeness: float = 0.0
     """How close its meaning is to the question's, as `Passage.closeness`."""
     score: float = 0.0
@@ -86,8 +88,8 @@ class Statement:
 
     @property
     def introduces(self) -> bool:
-        """Whether it ends in a colon."""
-        return self.text.endswith((":", "："))
+        """Whether what it asks or announces comes behind it."""
+        return self.text.endswith((":", "：", *QUESTION_MARKS))
 
 
 def statements_of(markdown: str) -> list[Statement]:
@@ -131,23 +133,27 @@ def _blocks(markdown: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_title(lines: Sequence[str]) -> bool:
-    """Whether a paragraph is a short line without a full stop: if a text follows it, it is a heading without a mark."""
+    """Whether a paragraph is a short line without a full stop, or all bold: above a text it is a heading."""
     text = plain(" ".join(lines))
-    is_short = len(lines) == 1 and len(text) <= _LONGEST_HEADING
-    return is_short and text[:1].isupper() and not text.endswith((*END_PUNCTUATION, ","))
+    if len(lines) > 1 or len(text) > _LONGEST_HEADING:
+        return False
+    is_sentence = text.endswith((*END_PUNCTUATION, ",")) and not text.endswith(QUESTION_MARKS)
+    return bool(_BOLD.fullmatch(lines[0])) or (text[:1].isupper() and not is_sentence)
 
 
 def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
     """Yield table rows as `label: value`, or `label – header: value; header: value` with several values."""
     rows = [[plain(cell) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
     has_header = len(lines) > 1 and bool(_TABLE_LINE.match(lines[1]))
-    header = rows[0][1:] if has_header and len(rows[0]) > 2 else []
+    lead = " ".join(rows[0]) if has_header else ""
+    header = rows[0][1:] if has_header and len({*rows[0]}) > 1 else []  # a title over all columns names none of them
     for line, (label, *values) in list(zip(lines, rows, strict=True))[2 if has_header else 0 :]:
-        named = zip_longest(header, values, fillvalue="")
-        said = [f"{name}: {value}" if name else value for name, value in named if value]
-        between = " – " if len(values) > 1 else ": "
-        for part in batched(said if label and not _TABLE_LINE.match(line) else [], _MOST_VALUES, strict=False):
-            yield Statement(_shortened(f"{label}{between}{'; '.join(part)}"), topic, label=label)
+        is_plain = len(values) == 1 and any(map(str.isalpha, values[0]))
+        named = [("" if is_plain else name, value) for name, value in zip_longest(header, values, fillvalue="")]
+        said = dict.fromkeys(f"{name}: {value}" if name else value for name, value in named if value not in ("", label))
+        between = " – " if len(values) > 1 or (header and not is_plain) else ": "
+        for part in batched(said if label and not _TABLE_LINE.match(line) else (), _MOST_VALUES, strict=False):
+            yield Statement(_shortened(f"{label}{between}{'; '.join(part)}"), topic, lead, label)
 
 
 def _shortened(sentence: str) -> str:
