@@ -27,6 +27,7 @@ import msgspec
 from shared.reading import Page, markdown, plain_text
 from shared.reading.limits import ReadLimits
 from shared.reading.packages import package, read_part
+from shared.reading.sandbox_messages import MARKDOWN
 from shared.retrieval import day_in
 
 type Texts = Iterable[tuple[str, str]]
@@ -61,7 +62,7 @@ _TEXTS_OF = {
     **dict.fromkeys(("open", "html"), re.compile(r">([^<>]+)(?:())")),
 }
 _TAG_IN_TAG = re.compile(r'="[^"<>]*>[^"<]*"')
-_MARKDOWN = re.compile(r"\{[{%:#][^{}]*\}\}?|<[^<>]*>|^:::.*|\\(?=[^\w\s])", re.MULTILINE)
+_MARKDOWN = re.compile(r"\{[{%:#/][^{}]*\}\}?|<[^<>]*>|^:::.*|^import[ \t].*|\\(?=[^\w\s])", re.MULTILINE)
 _RTF_LETTER, _RTF_MARK = re.compile(r"\\(?:'..|u-?\d+)|[^\x00-\x7f]"), re.compile(r"(?s)\\[a-zA-Z]+-?\d* ?|\\.|[{}]")
 _WORD = re.compile(r"[^\W_]+")
 _LABELLED = re.compile("msip_label_(.{1,100})_enabled")
@@ -127,7 +128,7 @@ _STATED: dict[str, Callable[[bytes, ReadLimits], Iterable[str]]] = {
     **dict.fromkeys(_OFFICE, _office),
     **dict.fromkeys((".odt", ".odp", ".ods"), _open_document),
     **dict.fromkeys((".html", ".htm"), _html_times),
-    **dict.fromkeys((".md", ".markdown"), _markdown_times),
+    **dict.fromkeys(MARKDOWN, _markdown_times),
 }
 """From the suffix of a file to what finds the times that it states, the best first."""
 
@@ -260,7 +261,7 @@ _TEXTS: dict[str, Callable[[bytes], Texts]] = {
     **dict.fromkeys(_OFFICE, partial(_package, kind="office")),
     **dict.fromkeys((".odt", ".odp", ".ods"), partial(_package, kind="open")),
     **dict.fromkeys((".html", ".htm"), _html),
-    **dict.fromkeys((".md", ".markdown"), _markdown),
+    **dict.fromkeys(MARKDOWN, _markdown),
     ".epub": partial(_package, kind="html"),
     ".rtf": _rtf,
 }

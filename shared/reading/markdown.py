@@ -19,15 +19,19 @@ _SPECIAL = re.compile(
     r"""
     (?P<code>^[ ]{0,3}(?P<fence>```+|~~~+)[^\n]*\n .*? (?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)
         | (?<!`)(?P<tick>`{1,9})(?!`)[^\n]{1,500}?(?<!`)(?P=tick)(?!`))
-    | (?P<comment><!--|\{%-?[ ]*comment[ ]*-?%\})
+    | (?P<comment><!--|\{%-?[ ]*comment[ ]*-?%\}|\{/\*)
+    | (?P<import>^import[ \t](?:[\w*{},$ \t]{1,300}[ \t]from[ \t]+)?["'][^"'\n]{1,300}["'];?[ \t]*$)
+    | (?P<component></?(?P<kind>[A-Z]\w{0,30})(?:[ \t\n][^<>]{0,1000})?/?>)
     | (?P<tag>\{\{[^{}]{0,500}\}\} | \{%(?:(?!%\}|\{%).){0,500}%\})
     | (?P<mark>^:::+[ \t]*(?:\{[^{}\n]{0,200}\}|[\w-]*) | \{:[^{}\n]{0,200}\} | [ \t]*\{\#[\w-]{1,100}\})
     | (?P<html></?(?P<name>[a-z][a-z0-9]{0,12})(?:[ \t\n][^<>]{0,1000})?/?>)
     """,
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-"""Code, and what is not shown: comments, tags of Liquid and Hugo, marks of blocks and attributes, and HTML."""
-_ENDS, _LIQUID_ENDS = re.compile("-->"), re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}")
+"""Code, and what is not shown: comments, imports and components of MDX, tags of Liquid and Hugo, marks of blocks and
+attributes, and HTML."""
+_ENDS = {"<!--": re.compile("-->"), "{/*": re.compile(r"\*/\}")}
+_LIQUID_ENDS, _CLOSED = re.compile(r"\{%-?[ ]*endcomment[ ]*-?%\}"), re.compile(r"</([A-Z]\w{0,30})>")
 _TABLE_END, _ROW, _CELL = "</table>", re.compile(r"<tr\b[^<>]{0,1000}>"), re.compile(r"<t[dh]\b[^<>]{0,1000}>")
 _LONGEST_ROW = 5_000
 """Characters of a table's row in Markdown; a line break in it is one in a cell."""
@@ -80,13 +84,16 @@ def _entry(found: re.Match[str]) -> tuple[str, str]:
 
 def _shown(text: str, left_out: list[str]) -> Iterator[str]:
     """The pieces of a text that are shown, with its tables in HTML as tables in Markdown."""
-    start, last_table = 0, text.rfind(_TABLE_END)
+    start, last_table, closed = 0, text.rfind(_TABLE_END), set(_CLOSED.findall(text))
     while found := _SPECIAL.search(text, start):
         yield text[start : found.start()]
         start = found.end()
         if found["comment"]:
-            ends = _ENDS.search(text, start) if found["comment"] == "<!--" else _LIQUID_ENDS.search(text, start)
+            ends = _ENDS.get(found["comment"], _LIQUID_ENDS).search(text, start)
             start = ends.end() if ends else len(text)
+        elif found["component"]:  # else a place for a name, such as <Company>
+            is_one = found["kind"] in closed or found[0].endswith("/>")
+            yield " ".join(value for _, value in _SHOWN_VALUE.findall(found[0])) if is_one else found[0]
         elif found["tag"]:
             left_out.append("template tags")
             yield " ".join(value for _, value in _SHOWN_VALUE.findall(found["tag"]))
@@ -100,7 +107,7 @@ def _shown(text: str, left_out: list[str]) -> Iterator[str]:
             line = text.rfind("\n", max(found.start() - _LONGEST_ROW, 0), found.start()) + 1
             is_in_row = text[line : line + 4].lstrip().startswith("|")
             yield " " if is_in_row and "\n" in instead else instead
-        elif not found["mark"]:
+        elif not (found["mark"] or found["import"]):
             yield found[0]
     yield text[start:]
 

@@ -16,6 +16,7 @@ from shared.reading import NOTHING_STATED, UNREADABLE_LETTERS, NoTextError, Page
 from shared.reading.limits import DOCUMENT_LIMITS, ReadLimits, check_limit
 from shared.reading.markdown import shown_asciidoc, shown_markdown, shown_rst
 from shared.reading.plain_text import clean, decode
+from shared.reading.sandbox_messages import MARKDOWN
 from shared.reading.tables import read_delimited
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def _late(module: str, function: str) -> _ReadFormat:
 
 READERS: dict[str, _ReadFormat] = {
     ".pdf": _late("pdf", "read_pdf"),
-    **dict.fromkeys((".md", ".markdown"), partial(_read_text, shown=shown_markdown)),
+    **dict.fromkeys(MARKDOWN, partial(_read_text, shown=shown_markdown)),
     **dict.fromkeys((".html", ".htm"), _late("markup", "read_html")),
     **dict.fromkeys((".txt", *PLAIN_FORMATS), _read_text),
     ".rst": partial(_read_text, shown=shown_rst),

@@ -29,7 +29,7 @@ from shared.reading.limits import DOCUMENT_LIMITS, UPLOAD_LIMITS, ReadLimitError
 
 ERRORS = {"unreadable": UnreadableError, "limit": ReadLimitError}
 """The error of each kind of refusal."""
-PLAIN_TEXT = frozenset({".markdown", ".md", ".txt"})
+PLAIN_TEXT = frozenset({*messages.MARKDOWN, ".txt"})
 """Formats that no parser reads: their bytes are decoded."""
 
 

@@ -52,7 +52,9 @@ WORK = {
     "read api": Work(_SERVER, "read_api", tuple[list[str], str | None], Parsers.NONE, "shared.tools.openapi"),
 }
 """All that readers do."""
-READS = {".pdf": "read pdf"} | dict.fromkeys((".csv", ".markdown", ".md", ".rtf", ".tsv", ".txt"), "read text")
+MARKDOWN = (".md", ".mdx", ".markdown")
+"""The suffixes of files in Markdown."""
+READS = {".pdf": "read pdf"} | dict.fromkeys((".csv", *MARKDOWN, ".rtf", ".tsv", ".txt"), "read text")
 """By the suffix of a file, the work that reads it, where that is not `read`."""
 
 

@@ -41,6 +41,15 @@ def test_of_front_matter_the_title_and_the_description_are_shown() -> None:
         ("```\n<table><tr><td>a</table>\n```", "```\n<table><tr><td>a</table>\n```"),
         ("text\n\n---\n\nmore", "text\n\n---\n\nmore"),
         ("never closed <!-- ", "never closed"),
+        (
+            "import { Aside, Tab } from '@astrojs/starlight';\nimport './a.css'\n\nimport duties from 2026",
+            "import duties from 2026",
+        ),
+        (
+            '<Aside type="tip" title="Careful">\nText\n</Aside>\n<Icon name="a" />{/* not\nshown */} Dear <Company>',
+            "Careful\nText\n\n Dear <Company>",
+        ),
+        ("```\nimport a from 'b'\n<Tabs>x</Tabs>\n```", "```\nimport a from 'b'\n<Tabs>x</Tabs>\n```"),
     ],
 )
 def test_only_what_a_page_shows_is_text(written: str, shown: str) -> None:
@@ -60,7 +69,23 @@ def test_headings_of_other_formats_are_headings() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<!--", "{{", "{%", "`", "```\n", "<a ", ":::{", "a\n", "=\n", "{% comment %}", "<table>"]
+    "piece",
+    [
+        "<!--",
+        "{{",
+        "{%",
+        "`",
+        "```\n",
+        "<a ",
+        ":::{",
+        "a\n",
+        "=\n",
+        "{% comment %}",
+        "<table>",
+        "{/*",
+        "<A x",
+        "import a from 'b",
+    ],
 )
 def test_no_text_takes_long(piece: str) -> None:
     """The time limit of the tests is what a quadratic pattern would exceed."""
