@@ -59,6 +59,12 @@ async def test_what_a_second_question_is_about_can_stand_in_the_first() -> None:
     assert "one week" in text
 
 
+async def test_a_part_that_is_answered_with_another_is_not_said_to_be_missing() -> None:
+    source = said("A retreat is for fun, while a conference is for learning.\n\n## Garden\n\nThe garden is open.")
+    got = await ask("What is a conference and what is a retreat?", source)
+    assert got.text == "A retreat is for fun, while a conference is for learning. [page.md]"
+
+
 @pytest.mark.parametrize("sentence", ["第{}条规定员工每年可以休假。", "2026年第{}条规定员工每年可以休假。"])
 async def test_an_answer_in_a_script_without_spaces_is_no_longer_than_in_others(sentence: str) -> None:
     source = said("".join(sentence.format(number) for number in range(10, 60)))

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from shared.chat_models import ModelEvent, ModelFinished, ModelRequest, ModelText, Room, ToolDefinition
 from shared.chat_models.extractive import questions
-from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, MOST_STATEMENTS, Quote, best_quotes, written
+from shared.chat_models.extractive.quotes import CITATION, LONGEST_ANSWER, Quote, best_quotes, written
 from shared.chat_models.extractive.relevance import Ranked, is_duplicate, ranked, read_sources, read_statement
 from shared.chat_models.extractive.sayings import LONGEST_TOPIC, SAYINGS, reply_language, told_language
 from shared.chat_models.extractive.statements import Statement
@@ -30,6 +30,8 @@ _SURE, _UNSURE = 0.85, -0.5
 """Logarithms of odds: from where on the best statements are an answer, and below which they hold it hardly ever."""
 _NEAR = 0.2
 """Share of the question, or closeness, from which a statement is shown as the nearest one."""
+_MOST_STATEMENTS = 6
+"""Statements of other agents in a summary of them."""
 _MOST_TITLES = 6
 """Titles of documents that are named where nothing else can be said."""
 _DONE = "[[DONE]]"
@@ -95,7 +97,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return questions.title_of_chat(request.messages), None
     said = _agents_statements(request)
     if said and _can_only_summarize(request):
-        return _ended(request, " ".join(written([[one]]) for one in said[:MOST_STATEMENTS])), "answer"
+        return _ended(request, " ".join(written([[one]]) for one in said[:_MOST_STATEMENTS])), "answer"
     asked = _user_questions(request)
     files = [file for message in request.messages for file in message.files]
     passages = (*request.sources, *(Passage(file.name, file.text, file.name, "") for file in files))
@@ -117,14 +119,7 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         return names, "answer"
     if not is_known:
         found = found._replace(sure=min(found.sure, 0.0))
-    replies, known = list[_Part](), [*said]
-    asking = questions.parts_asked(request.question) if is_known else ()
-    whole = questions.subject_words(request.question).keys()
-    for part in asking:
-        rest = whole - questions.subject_words(part).keys()
-        found_for = ranked(f"{part} {request.question}", statements, request.rarities, rest)
-        replies.append(_quoted(found_for, language, known, len(asking), part.rstrip("?")))
-        known += chain.from_iterable(replies[-1][1])
+    replies = _parts_quoted(request, statements, language, said) if is_known else []
     replies = replies or [_quoted(found, language, said, 2 if said else 1)]
     quotes = [quote for _, new, _ in replies for quote in new]
     if not quotes:
@@ -135,6 +130,24 @@ def _answer(request: ModelRequest, accept_language: str = "") -> _Reply:
         said_now = [one for quote in quotes for one in quote]
         text += questions.followups(found.statements, said_now, asked, language)
     return text, kind
+
+
+def _parts_quoted(
+    request: ModelRequest, statements: Sequence[Statement], language: str, said: Sequence[Statement]
+) -> list[_Part]:
+    """Quote what answers each part of a question; empty: it has one."""
+    parts = questions.parts_asked(request.question)
+    whole = questions.subject_words(request.question).keys()
+    found: list[_Part] = []
+    known = [*said]
+    for part in parts:
+        words = questions.subject_words(part)  # what it is about can stand in the others
+        best = ranked(f"{part} {request.question}", statements, request.rarities, whole - words.keys())
+        text, quotes, is_sure = _quoted(best, language, known, len(parts), part.rstrip("?"))
+        if quotes or all(one.terms.isdisjoint(word.terms) for one in known for word in words.values()):
+            found.append((text, quotes, is_sure))
+            known += chain.from_iterable(quotes)
+    return found
 
 
 def _quoted(found: Ranked, language: str, known: Sequence[Statement], parts: int, part: str = "") -> _Part:

@@ -11,8 +11,6 @@ from shared.chat_models.extractive.statements import END_PUNCTUATION, Statement
 from shared.citations import CITED
 from shared.words.terms import spelled, words
 
-MOST_STATEMENTS = 6
-"""Maximum number of statements that an answer is made of, beside what these need."""
 _FURTHER, _FURTHER_ROW = 3.0, 2.0
 """How far the score of a further statement may be below that of the best, and beside the row of a table."""
 LONGEST_ANSWER = 75
@@ -56,7 +54,7 @@ def best_quotes(
     telling = (place for place in near if _says_something(statements[place]))
     for place in sorted(telling, key=lambda place: -_worth(statements[place])):
         is_new = not any(is_duplicate(statements[place], statements[other]) for other in chosen)
-        if len(chosen) < MOST_STATEMENTS and is_new and fits(place):
+        if is_new and fits(place):
             chosen.append(place)
     steps = (1, -1) if not _says_all(best) else (-1,) if _points_back(best) else ()
     for step in () if known or best.label else steps:  # what stands beside the best may say of `it` what was asked
