@@ -7,6 +7,7 @@ parsed: each pattern looks at a bounded number of characters.
 import re
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 
 from shared.reading import Page
 from shared.reading.tables import markdown_table
@@ -86,7 +87,7 @@ def _shown(text: str, left_out: list[str]) -> Iterator[str]:
     """The pieces of a text that are shown, with its tables in HTML as tables in Markdown."""
     start, last_table, closed = 0, text.rfind(_TABLE_END), set(_CLOSED.findall(text))
     while found := _SPECIAL.search(text, start):
-        yield text[start : found.start()]
+        yield unescape(text[start : found.start()])
         start = found.end()
         if found["comment"]:
             ends = _ENDS.get(found["comment"], _LIQUID_ENDS).search(text, start)
@@ -109,7 +110,7 @@ def _shown(text: str, left_out: list[str]) -> Iterator[str]:
             yield " " if is_in_row and "\n" in instead else instead
         elif not (found["mark"] or found["import"]):
             yield found[0]
-    yield text[start:]
+    yield unescape(text[start:])
 
 
 def _underlined(levels: dict[str, int], found: re.Match[str], *, is_markdown: bool) -> str:

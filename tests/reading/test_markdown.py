@@ -29,6 +29,7 @@ def test_of_front_matter_the_title_and_the_description_are_shown() -> None:
         ("## Part {#part-1}\n\nText {: .wide}", "## Part\n\nText"),
         ('one<br>two <img src="a.png"> <b>three</b> List<int> x < y', "one\ntwo  three List<int> x < y"),
         ("`{{ code }}` and `<b>`", "`{{ code }}` and `<b>`"),
+        ("R&amp;D &lt; 5&#x20;% `&amp;`", "R&D < 5 % `&amp;`"),
         ("```\n{% raw %}\n<!-- kept -->\nTitle\n-----\n```", "```\n{% raw %}\n<!-- kept -->\nTitle\n-----\n```"),
         ("Opening\n=======\n\nText\n\nPart\n---\n\nMore", "# Opening\n\nText\n\n## Part\n\nMore"),
         ("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"),
