@@ -26,7 +26,7 @@ from shared.words.stop_words import likely_language
 
 MODEL = "extractive"
 
-_SURE, _UNSURE = 0.85, -0.5
+_SURE, _UNSURE = 1.0, -0.5
 """Logarithms of odds: from where on the best statements are an answer, and below which they hold it hardly ever."""
 _NEAR = 0.2
 """Share of the question, or closeness, from which a statement is shown as the nearest one."""

@@ -106,9 +106,10 @@ def _closeness(one: Statement, parts: Sequence[tuple[frozenset[str], float]]) ->
 
 def read_statement(one: Statement, sourcepage: str, language: str, around: frozenset[str] = frozenset()) -> Statement:
     """Return a statement of a source with its terms, and those of what is around it."""
-    context = around | _terms(f"{one.topic or ''}\n{one.lead}", language)
+    heading = _terms(one.topic or "", language)
+    context = around | heading | _terms(one.lead, language)
     terms = _terms(one.text, language)
-    return replace(one, sourcepage=sourcepage, language=language, terms=terms, context=context)
+    return replace(one, sourcepage=sourcepage, language=language, terms=terms, heading=heading, context=context)
 
 
 def ranked(
@@ -164,16 +165,14 @@ def statement_features(question: str, statements: Sequence[Statement], asked: As
         near = [at for at in (place - 1, place + 1) if 0 <= at < len(own) and statements[at].source == one.source]
         held = [max(there, _presence(word, one.context)) for there, (word, _) in zip(own[place], asked, strict=True)]
         wide = map(max, held, *(own[at] for at in near)) if near else held
-        is_first = place == 0 or (statements[place - 1].source, statements[place - 1].topic) != (one.source, one.topic)
         yield {
             "share": (share := math.sumprod(held, shares)),
+            "heading": _share(one.heading, asked),
             "around": math.sumprod(wide, shares) - share,
             "closeness": one.closeness,
             "rank": math.log1p(one.source),
-            "length": _length(one),
             "number": float(counts and _has_number(one.text)),
             "introduces": float(one.introduces),
-            "first": float(is_first),
         }
 
 
@@ -185,7 +184,7 @@ def decision_features(statements: Sequence[Statement], asked: Asked) -> dict[str
     return {
         "sure words": best.share * min(len(asked), 8),
         "sure closeness": best.closeness,
-        "sure length": _length(best),
+        "sure length": min(len(best.text) / 300, 3),
         "sure vectors": float(any(one.closeness for one in statements)),
         "sure chance": -math.log(sum(math.exp(score - best.score) for score in scores)),
     }
@@ -193,10 +192,6 @@ def decision_features(statements: Sequence[Statement], asked: Asked) -> dict[str
 
 def _has_number(text: str) -> bool:
     return any(map(str.isdigit, text)) or not NUMBERS.isdisjoint(map(spelled, words(text)))
-
-
-def _length(one: Statement) -> float:
-    return min(len(one.text) / 300, 3)
 
 
 def _share(terms: frozenset[str], asked: Asked) -> float:

@@ -73,6 +73,8 @@ class Statement:
     """The language of its source."""
     terms: frozenset[str] = frozenset()
     """The terms of its own text."""
+    heading: frozenset[str] = frozenset()
+    """Those of its heading."""
     context: frozenset[str] = frozenset()
     """The terms of what it stands under: its list's lead, headings, the document's title."""
     passage: frozenset[str] = frozenset()
