@@ -42,7 +42,13 @@ async def test_a_number_in_words_answers_how_long(question: str, text: str, answ
     assert answer in (await ask(question, said(f"{others}\n\n{text[:-1]} for {answer}."))).text
 
 
-@pytest.mark.parametrize("asked", ["Is the internship paid?", "**Is the internship paid, and if it is, by whom?**"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Is the internship paid?",
+        "**I am still at school, and my school pays nothing at all for it. Is the internship paid, and by whom?**",
+    ],
+)
 async def test_a_question_in_a_document_is_the_heading_of_what_answers_it(asked: str) -> None:
     source = said(f"{asked}\n\nYes. You get 900 euros.\n\n**Can I work at home?**\n\nNo. The office is nice.")
     text = (await ask("is the internship paid", source)).text

@@ -14,7 +14,7 @@ _LONGEST_STATEMENT = 900
 """Maximum length of a statement in characters; a longer one is cut at a word."""
 _SHORTEST_CLAUSE = 200
 """Minimum length of a statement in a script without full stops, which ends at a space; the last can have half of it."""
-_LONGEST_HEADING = 120
+_LONGEST_HEADING, _LONGEST_BOLD = 80, 160
 """Maximum length of a line without heading markup that is taken for a heading, in characters."""
 _MOST_VALUES = 5
 """Maximum number of cells in a statement beside the first one. The row of a wide table becomes several statements."""
@@ -135,12 +135,11 @@ def _blocks(markdown: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_title(lines: Sequence[str]) -> bool:
-    """Whether a paragraph is a short line without a full stop, or all bold: above a text it is a heading."""
+    """Whether a paragraph is a short line without a full stop: if a text follows it, it is a heading without a mark."""
     text = plain(" ".join(lines))
-    if len(lines) > 1 or len(text) > _LONGEST_HEADING:
-        return False
+    longest = _LONGEST_BOLD if _BOLD.fullmatch(lines[0]) else _LONGEST_HEADING
     is_sentence = text.endswith((*END_PUNCTUATION, ",")) and not text.endswith(QUESTION_MARKS)
-    return bool(_BOLD.fullmatch(lines[0])) or (text[:1].isupper() and not is_sentence)
+    return len(lines) == 1 and len(text) <= longest and text[:1].isupper() and not is_sentence
 
 
 def _rows(lines: Sequence[str], topic: str | None) -> Iterator[Statement]:
