@@ -137,12 +137,11 @@ def _parts_quoted(
 ) -> list[_Part]:
     """Quote what answers each part of a question; empty: it has one."""
     parts = questions.parts_asked(request.question)
-    whole = questions.subject_words(request.question).keys()
     found: list[_Part] = []
     known = [*said]
-    for part in parts:
-        words = questions.subject_words(part)  # what it is about can stand in the others
-        best = ranked(f"{part} {request.question}", statements, request.rarities, whole - words.keys())
+    for place, part in enumerate(parts, 1):
+        query, words = questions.standalone_query(parts[:place]), questions.subject_words(part)
+        best = ranked(query, statements, request.rarities, questions.subject_words(query).keys() - words.keys())
         text, quotes, is_sure = _quoted(best, language, known, len(parts), part.rstrip("?"))
         if quotes or all(one.terms.isdisjoint(word.terms) for one in known for word in words.values()):
             found.append((text, quotes, is_sure))
