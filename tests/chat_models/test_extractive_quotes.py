@@ -60,7 +60,8 @@ async def test_what_a_second_question_is_about_can_stand_in_the_first() -> None:
     visitors = " ".join(f"The notice of a {who} comes by mail and is read by all who sit at the door." for who in WHO)
     talks = " ".join(f"In probation a {who} has a talk with the head of the house." for who in WHO)
     probation = said(f"Probation lasts three months. {talks} In probation the notice is one week.", "b.md")
-    text = (await ask("How long is probation and what is the notice during it?", said(visitors, "a.md"), probation)).text
+    question = "How long is probation and what is the notice during it?"
+    text = (await ask(question, said(visitors, "a.md"), probation)).text
     assert "three months" in text
     assert "one week" in text
 
